@@ -1,0 +1,45 @@
+"""What every environment has in common: pure functions of state, action and key."""
+
+import abc
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+
+from anyorder.sensors import Sensors
+
+EnvState = PyTree
+
+
+class Step(eqx.Module):
+    """The world after a reset or a step."""
+
+    state: EnvState
+    sensors: Sensors
+    reward: Float[Array, ""]
+    terminated: Bool[Array, ""]
+    """The world ended: nothing is to be had from here on."""
+    truncated: Bool[Array, ""]
+    """We stopped watching: the world would have gone on."""
+
+    @property
+    def done(self) -> Bool[Array, ""]:
+        return self.terminated | self.truncated
+
+
+class AbstractEnv(eqx.Module):
+    """A world with sensors."""
+
+    n_sensors: eqx.AbstractVar[int]
+    n_actions: eqx.AbstractVar[int]
+    n_steps: eqx.AbstractVar[int]
+    """Steps after which an episode is truncated."""
+
+    @abc.abstractmethod
+    def reset(self, key: PRNGKeyArray) -> Step:
+        """The start of an episode."""
+
+    @abc.abstractmethod
+    def step(
+        self, state: EnvState, action: Float[Array, " actions"], *, key: PRNGKeyArray
+    ) -> Step:
+        """One step, from the state of the step before."""

@@ -1,0 +1,59 @@
+"""Environment + perturbation = environment."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder.envs.base import AbstractEnv, EnvState, Step
+from anyorder.sensors import AbstractPerturbation, Plan
+
+
+class PerturbedState(eqx.Module):
+    """The world's own state, and what is happening to its sensors."""
+
+    world: EnvState
+    plan: Plan
+    time: Int[Array, ""]
+
+
+class PerturbedEnv(AbstractEnv):
+    """The same world, its sensors changed on their way to the agent."""
+
+    env: AbstractEnv
+    perturbation: AbstractPerturbation
+
+    @property
+    def n_sensors(self) -> int:  # type: ignore[override]
+        return self.perturbation.count(self.env.n_sensors)
+
+    @property
+    def n_actions(self) -> int:  # type: ignore[override]
+        return self.env.n_actions
+
+    @property
+    def n_steps(self) -> int:  # type: ignore[override]
+        return self.env.n_steps
+
+    def reset(self, key: PRNGKeyArray) -> Step:
+        """The world starts as it would have without the perturbation and with the same key."""
+        plan_key = jax.random.fold_in(key, 1)
+        plan = self.perturbation.draw(plan_key, self.env.n_sensors, self.n_steps)
+        return self._perturb(self.env.reset(key), plan, jnp.zeros((), int))
+
+    def step(
+        self, state: PerturbedState, action: Float[Array, " actions"], *, key: PRNGKeyArray
+    ) -> Step:
+        step = self.env.step(state.world, action, key=key)
+        return self._perturb(step, state.plan, state.time + 1)
+
+    def _perturb(self, step: Step, plan: Plan, time: Int[Array, ""]) -> Step:
+        return Step(
+            state=PerturbedState(step.state, plan, time),
+            sensors=self.perturbation.apply(plan, step.sensors, time),
+            reward=step.reward,
+            terminated=step.terminated,
+            truncated=step.truncated,
+        )

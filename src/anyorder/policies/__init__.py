@@ -1,0 +1,21 @@
+"""Policies: sensors and memory in, action and memory out."""
+
+from anyorder.policies.base import AbstractPolicy, Decision, Memory
+from anyorder.policies.invariant import InvariantConfig, InvariantPolicy
+from anyorder.policies.plain import PlainConfig, PlainPolicy
+
+POLICIES = {"attention": InvariantPolicy, "mlp": PlainPolicy}
+"""Every policy that can be named in a run."""
+CONFIGS = {"attention": InvariantConfig, "mlp": PlainConfig}
+
+__all__ = [
+    "CONFIGS",
+    "POLICIES",
+    "AbstractPolicy",
+    "Decision",
+    "InvariantConfig",
+    "InvariantPolicy",
+    "Memory",
+    "PlainConfig",
+    "PlainPolicy",
+]

@@ -1,0 +1,15 @@
+"""Where policies and worlds meet: episodes, and what they come to."""
+
+from anyorder.rollout.engine import Engine, EngineName, choose_engine
+from anyorder.rollout.scan import Episode, Record, episodes, nothing, rollout
+
+__all__ = [
+    "Engine",
+    "EngineName",
+    "Episode",
+    "Record",
+    "choose_engine",
+    "episodes",
+    "nothing",
+    "rollout",
+]

@@ -1,0 +1,59 @@
+"""Who plays the episodes: the scan, which can do everything, or the kernel, which is fast."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder.envs import AbstractEnv
+from anyorder.policies import AbstractPolicy
+from anyorder.rollout.fused import fused_returns, why_not_fused
+from anyorder.rollout.scan import episodes
+
+EngineName = Literal["auto", "scan", "fused"]
+
+
+class Engine(eqx.Module):
+    """Plays the same episodes with many candidates: `returns, steps = engine(candidates, keys)`."""
+
+    env: AbstractEnv
+    fused: bool = eqx.field(static=True)
+
+    @property
+    def traceable(self) -> bool:
+        """Whether calls may stand inside jit."""
+        return not self.fused
+
+    def __call__(
+        self, candidates: AbstractPolicy, keys: PRNGKeyArray, n_steps: int | None = None
+    ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
+        """Returns, and the steps all episodes took together.
+
+        **Arguments:**
+
+        - `candidates`: one policy whose arrays carry a leading axis of candidates.
+        - `keys`: one per episode; all candidates share them.
+        - `n_steps`: stop episodes here, if before the world's own limit.
+        """
+        if self.fused:
+            returns, made = fused_returns(candidates, self.env, keys, n_steps or self.env.n_steps)
+            return jnp.asarray(returns), jnp.asarray(made.sum(), dtype=int)
+
+        def play(policy):
+            return episodes(policy, self.env, keys=keys, n_steps=n_steps)
+
+        played = eqx.filter_vmap(play)(candidates)
+        return played.total, played.length.sum()
+
+
+def choose_engine(policy: AbstractPolicy, env: AbstractEnv, name: EngineName = "auto") -> Engine:
+    """The named engine; `auto` takes the fastest one that supports the pair on this machine."""
+    obstacle = why_not_fused(policy, env)
+    if name == "fused" and obstacle:
+        raise ValueError(f"No fused rollout here: {obstacle}. Use the scan.")
+    on_cpu = jax.default_backend() == "cpu"
+    return Engine(env, fused=name == "fused" or (name == "auto" and on_cpu and not obstacle))

@@ -1,0 +1,108 @@
+"""The same episodes as the scan, played by the compiled kernel where policy and world support it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder
+from anyorder.neurons import AttentionNeuron, sinusoidal_table
+from anyorder.policies import AbstractPolicy, InvariantPolicy, PlainPolicy
+
+KERNEL_HIDDEN = 8
+
+
+def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
+    """What stands in the way of the compiled kernel for this pair, or None if nothing does."""
+    if type(env) is not CartPoleSwingUpHarder:
+        return f"{type(env).__name__} has no compiled step"
+    if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        return "the kernel runs in single precision and double was asked for"
+    if isinstance(policy, PlainPolicy):
+        return None
+    if not isinstance(policy, InvariantPolicy) or not isinstance(policy.neuron, AttentionNeuron):
+        return f"{type(policy).__name__} has no compiled step"
+    config = policy.neuron.config
+    if config.weighting != "tanh" or config.hidden != KERNEL_HIDDEN or policy.hidden:
+        return f"the kernel knows tanh weights, {KERNEL_HIDDEN} LSTM units and no hidden layer"
+    return None
+
+
+def fused_returns(
+    candidates: AbstractPolicy, env: AbstractEnv, keys: PRNGKeyArray, n_steps: int
+) -> tuple[Float[np.ndarray, "candidates episodes"], Int[np.ndarray, " candidates"]]:
+    """Returns of each candidate in the episodes of these keys, and the steps each candidate took.
+
+    `candidates` is one policy whose arrays carry a leading axis of candidates.
+    """
+    from anyorder.rollout.kernel import run_candidates  # compiles on first use
+
+    gates, layer, readout = (np.asarray(part) for part in _pack_all(candidates))
+    starts = np.asarray(_start_states(env, keys))
+    returns = np.empty((layer.shape[0], starts.shape[0]), np.float32)
+    made = np.empty(layer.shape[0], np.int64)
+    neurons = isinstance(candidates, InvariantPolicy)
+    run_candidates(neurons, gates, layer, readout, starts, n_steps, returns, made)
+    return returns, made
+
+
+@eqx.filter_jit
+def _start_states(env: AbstractEnv, keys: PRNGKeyArray) -> Float[Array, "episodes 4"]:
+    states = jax.vmap(lambda key: env.reset(key).state)(keys)
+    return jnp.stack([states.x, states.x_dot, states.theta, states.theta_dot], axis=1)
+
+
+@eqx.filter_jit
+def _pack_all(candidates: AbstractPolicy) -> tuple[Array, Array, Array]:
+    return eqx.filter_vmap(_pack)(candidates)
+
+
+def _pack(policy: AbstractPolicy) -> tuple[Array, Array, Array]:
+    """Parameters as the kernel wants them, everything that can be multiplied beforehand multiplied."""
+    if isinstance(policy, PlainPolicy):
+        first, last = policy.head.layers
+        return jnp.zeros((0, 0, 0)), _with_bias(first), _with_bias(last)[0]
+    assert isinstance(policy, InvariantPolicy)
+    assert isinstance(policy.neuron, AttentionNeuron)
+    return (
+        _pack_gates(policy.neuron),
+        _pack_scores(policy.neuron),
+        _with_bias(policy.head.layers[0])[0],
+    )
+
+
+def _pack_gates(neuron: AttentionNeuron) -> Float[Array, "hidden 4 inputs"]:
+    """LSTM weights by unit and gate: on h, the reading, the action and the bias.
+
+    Arguments of sigmoids are halved, as sigmoid(x) = (1 + tanh(x / 2)) / 2.
+    """
+    cell = neuron.cell
+    bias = (cell.bias + neuron.recurrent_bias)[:, None]
+    rows = jnp.concatenate([cell.weight_hh, cell.weight_ih, bias], axis=1)
+    by_gate = rows.reshape(4, KERNEL_HIDDEN, -1) * jnp.array([0.5, 0.5, 1.0, 0.5])[:, None, None]
+    return by_gate.swapaxes(0, 1)
+
+
+def _pack_scores(neuron: AttentionNeuron) -> Float[Array, "slots inputs"]:
+    """Q W_q W_k^T as one matrix on h, and the part of the scores that does not depend on h."""
+    table = jnp.asarray(_table(neuron.config.slots, neuron.config.hidden))
+    queries = jax.vmap(neuron.query_map)(table)
+    if neuron.config.scaled:
+        queries = queries / neuron.config.width**0.5
+    return queries @ _with_bias(neuron.key_map)
+
+
+@lru_cache
+def _table(slots: int, width: int) -> Any:
+    return sinusoidal_table(slots, width).astype(np.float32)
+
+
+def _with_bias(layer: eqx.nn.Linear) -> Float[Array, "out inputs"]:
+    bias = jnp.zeros(layer.weight.shape[0]) if layer.bias is None else layer.bias
+    return jnp.concatenate([layer.weight, bias[:, None]], axis=1)

@@ -1,0 +1,262 @@
+"""Evolution: a cloud of candidates around a centre, through evosax.
+
+The search loop is visible in `Evolution.update`: ask, play, tell. All candidates of a generation play
+the same episodes, and the learning rate, the width of the cloud and the length of a candidate's
+examination follow a schedule over the planned generations, since with few episodes the judge is noisy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from evosax.algorithms import CMA_ES, PGPE, SNES, Open_ES, Sep_CMA_ES
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from anyorder.policies import AbstractPolicy
+from anyorder.rollout import Engine
+
+Algorithm = Literal["open-es", "pgpe", "snes", "sep-cma-es", "cma-es"]
+STAGES = 8
+"""Steps in which episodes per candidate and their length grow; each compiles anew under jit."""
+
+
+@dataclass(frozen=True)
+class ESConfig:
+    """Evolution strategies. `final_...` is where a value goes by the last planned generation."""
+
+    algorithm: Algorithm = "open-es"
+    """open-es and pgpe follow a gradient estimate with Adam; the others adapt their own steps."""
+    generations: int = 1000
+    """Planned generations: the schedules run over these."""
+    population: int = 256
+    """Candidates per generation; even, as noise comes in mirrored pairs."""
+    episodes: int = 32
+    """Episodes each candidate plays in a generation; all candidates play the same ones."""
+    final_episodes: int | None = None
+    """Episodes at the end; as many as at the start if left out."""
+    steps: int | None = None
+    """Steps an episode is watched for at the start of training; all of it if left out."""
+    sigma: float = 0.1
+    """Standard deviation of the candidates around their centre."""
+    final_sigma: float | None = None
+    """Standard deviation at the end (open-es only)."""
+    learning_rate: float = 0.05
+    """Adam's step (open-es and pgpe)."""
+    final_learning_rate: float | None = None
+    """Adam's step at the end, reached along a cosine."""
+    start: Literal["random", "zeros"] = "random"
+    """First centre: the policy's own random initialisation, or zeros as in the paper."""
+    averaging: float = 0.98
+    """Share of the past in the running average of the centre, which is tested beside it; 0 for none."""
+    test_every: int = 25
+    """Generations between tests of the centre on held-out episodes."""
+    test_episodes: int = 1024
+    """Held-out episodes of a test."""
+    finalists: int = 8
+    """Best tested centres kept; the agent is the best of them on fresh episodes."""
+
+    def __post_init__(self):
+        if self.population < 4 or self.population % 2:
+            raise ValueError(f"The population must be even and at least 4, got {self.population}.")
+        counts = (self.generations, self.episodes, self.test_every, self.test_episodes)
+        if min(*counts, self.finalists, self.final_episodes or 1, self.steps or 1) < 1:
+            raise ValueError("Generations, episodes, steps, tests and finalists must be at least 1.")
+        rates = (self.sigma, self.learning_rate, self.final_sigma, self.final_learning_rate)
+        if any(rate is not None and not rate > 0 for rate in rates):
+            raise ValueError("Sigma and learning rate must be positive.")
+        if not 0 <= self.averaging < 1:
+            raise ValueError(f"Averaging must be at least 0 and below 1, got {self.averaging}.")
+
+
+class ESState(eqx.Module):
+    """All that evolution knows; every leaf is an array, so it can be saved and go on bit for bit."""
+
+    key: PRNGKeyArray
+    generation: Int[Array, ""]
+    search: PyTree
+    average: Float[Array, " parameters"]
+    finalists: Float[Array, "finalists parameters"]
+    finalist_scores: Float[Array, " finalists"]
+
+
+class Evolution(eqx.Module):
+    """Evolves a policy: `state = init(key)`, then `state, metrics = update(state)` again and again."""
+
+    policy: AbstractPolicy
+    engine: Engine
+    config: ESConfig = eqx.field(static=True)
+    strategy: Any = eqx.field(static=True)
+    parameters: Any = field(repr=False)
+
+    def __init__(self, policy: AbstractPolicy, engine: Engine, config: ESConfig):
+        """**Arguments:**
+
+        - `policy`: gives the structure and, for a random start, the first centre.
+        - `engine`: plays the episodes.
+        """
+        self.policy = policy
+        self.engine = engine
+        self.config = config
+        self.strategy, self.parameters = make_strategy(config, flatten(policy).size)
+
+    @property
+    def planned(self) -> int:
+        """Updates after which the schedules have run their course."""
+        return self.config.generations
+
+    def init(self, key: PRNGKeyArray) -> ESState:
+        run_key, search_key = jax.random.split(key)
+        centre = flatten(self.policy)
+        if self.config.start == "zeros":
+            centre = jnp.zeros_like(centre)
+        search = self.strategy.init(search_key, centre, self.parameters)
+        return ESState(
+            key=run_key,
+            generation=jnp.zeros((), int),
+            search=jax.tree.map(jnp.asarray, search),
+            average=centre,
+            finalists=jnp.tile(centre, (self.config.finalists, 1)),
+            finalist_scores=jnp.full(self.config.finalists, -jnp.inf),
+        )
+
+    def update(self, state: ESState, number: int) -> tuple[ESState, dict[str, Array]]:
+        """One generation, the one after `number` others."""
+        n_episodes, n_steps = examination(self.config, number, self.engine.env.n_steps)
+        generation = _jit_generation if self.engine.traceable else _generation
+        return generation(self, state, n_episodes, n_steps)
+
+    def test(self, state: ESState) -> tuple[ESState, dict[str, Array]]:
+        """Play held-out episodes with the centre and its average, and remember the better one."""
+        pair = jnp.stack([state.search.mean, state.average])
+        returns, _ = _play(self, pair, held_out_keys(self.config.test_episodes))
+        scores = returns.mean(axis=1)
+        best = jnp.argmax(scores)
+        worst = jnp.argmin(state.finalist_scores)
+        better = scores[best] > state.finalist_scores[worst]
+        chosen = jnp.where(better, pair[best], state.finalists[worst])
+        state = eqx.tree_at(
+            lambda s: (s.finalists, s.finalist_scores),
+            state,
+            (
+                state.finalists.at[worst].set(chosen),
+                state.finalist_scores.at[worst].max(scores[best]),
+            ),
+        )
+        metrics = {"test_centre": scores[0], "test_average": scores[1], "test": scores[best]}
+        return state, metrics
+
+    def best(self, state: ESState, *, episodes: int = 4096) -> tuple[AbstractPolicy, float]:
+        """The best finalist on fresh episodes, and its score there (a little flattering: it won)."""
+        key = jax.random.fold_in(jax.random.key(HELD_OUT_SEED), 1)
+        returns, _ = _play(self, state.finalists, jax.random.split(key, episodes))
+        scores = jnp.where(jnp.isfinite(state.finalist_scores), returns.mean(axis=1), -jnp.inf)
+        winner = jnp.argmax(scores)
+        return unflatten(self.policy, state.finalists[winner]), float(returns[winner].mean())
+
+
+HELD_OUT_SEED = 20210907
+"""Tests during training use this stream, training and evaluation keys are drawn from others."""
+
+
+def held_out_keys(n_episodes: int) -> PRNGKeyArray:
+    """The episodes of every test during training."""
+    return jax.random.split(jax.random.key(HELD_OUT_SEED), n_episodes)
+
+
+def make_strategy(config: ESConfig, n_parameters: int) -> tuple[Any, Any]:
+    """The evosax strategy of this name with its settings."""
+    final_rate = config.final_learning_rate or config.learning_rate
+    final_sigma = config.final_sigma or config.sigma
+    rate = optax.cosine_decay_schedule(
+        config.learning_rate, config.generations, final_rate / config.learning_rate
+    )
+    adam = optax.adam(rate)
+    template = jnp.zeros(n_parameters)
+    if config.algorithm == "open-es":
+        sigma = optax.exponential_decay(
+            config.sigma, config.generations, final_sigma / config.sigma, end_value=final_sigma
+        )
+        strategy = Open_ES(config.population, template, optimizer=adam, std_schedule=sigma)
+        return strategy, strategy.default_params
+    if config.algorithm == "pgpe":
+        strategy = PGPE(config.population, template, optimizer=adam)
+    else:
+        kinds = {"snes": SNES, "sep-cma-es": Sep_CMA_ES, "cma-es": CMA_ES}
+        strategy = kinds[config.algorithm](config.population, template)
+    return strategy, strategy.default_params.replace(std_init=jnp.asarray(config.sigma))
+
+
+def examination(config: ESConfig, generation: int, limit: int) -> tuple[int, int]:
+    """Episodes each candidate plays in this generation, and the steps each is watched for."""
+    stage = min(STAGES * generation // config.generations, STAGES - 1) / (STAGES - 1)
+    first, last = config.episodes, config.final_episodes or config.episodes
+    steps = min(config.steps or limit, limit)
+    return round(first + (last - first) * stage), round(steps + (limit - steps) * stage)
+
+
+def flatten(policy: AbstractPolicy) -> Float[Array, " parameters"]:
+    """All parameters as one vector, in the order of the policy's fields."""
+    return ravel_pytree(eqx.filter(policy, eqx.is_inexact_array))[0]
+
+
+def unflatten(policy: AbstractPolicy, vector: Float[Array, " parameters"]) -> AbstractPolicy:
+    """`policy` with the parameters of `vector`."""
+    arrays, rest = eqx.partition(policy, eqx.is_inexact_array)
+    return eqx.combine(ravel_pytree(arrays)[1](vector), rest)
+
+
+def _generation(
+    evolution: Evolution, state: ESState, n_episodes: int, n_steps: int
+) -> tuple[ESState, dict[str, Array]]:
+    candidates, search, keys = _ask(evolution, state, n_episodes)
+    returns, steps = _play(evolution, candidates, keys, n_steps)
+    return _tell(evolution, state, search, candidates, returns, steps)
+
+
+_jit_generation = eqx.filter_jit(_generation)
+
+
+@eqx.filter_jit
+def _ask(evolution: Evolution, state: ESState, n_episodes: int):
+    ask_key, play_key = jax.random.split(jax.random.fold_in(state.key, state.generation))
+    candidates, search = evolution.strategy.ask(ask_key, state.search, evolution.parameters)
+    return candidates, search, jax.random.split(play_key, n_episodes)
+
+
+def _play(
+    evolution: Evolution,
+    vectors: Float[Array, "candidates parameters"],
+    keys: PRNGKeyArray,
+    n_steps: int | None = None,
+) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
+    candidates = eqx.filter_vmap(lambda vector: unflatten(evolution.policy, vector))(vectors)
+    play = evolution.engine if not evolution.engine.traceable else eqx.filter_jit(evolution.engine)
+    return play(candidates, keys, n_steps)
+
+
+@eqx.filter_jit
+def _tell(evolution: Evolution, state: ESState, search, candidates, returns, steps):
+    fitness = -returns.mean(axis=1)  # evosax minimises
+    tell_key = jax.random.fold_in(state.key, -1 - state.generation)
+    search, _ = evolution.strategy.tell(
+        tell_key, candidates, fitness, search, evolution.parameters
+    )
+    age = state.generation + 1
+    share = jnp.minimum(evolution.config.averaging, 1 - 1 / (age + 1))
+    average = share * state.average + (1 - share) * search.mean
+    metrics = {
+        "mean": -fitness.mean(),
+        "best": -fitness.min(),
+        "worst": -fitness.max(),
+        "steps": steps,
+    }
+    new = eqx.tree_at(
+        lambda s: (s.generation, s.search, s.average), state, (age, search, average)
+    )
+    return new, metrics
