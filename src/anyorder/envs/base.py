@@ -29,17 +29,25 @@ class Step(eqx.Module):
 class AbstractEnv(eqx.Module):
     """A world with sensors."""
 
-    n_sensors: eqx.AbstractVar[int]
-    n_actions: eqx.AbstractVar[int]
-    n_steps: eqx.AbstractVar[int]
-    """Steps after which an episode is truncated."""
+    @property
+    @abc.abstractmethod
+    def n_sensors(self) -> int:
+        """Sensors the agent sees."""
+
+    @property
+    @abc.abstractmethod
+    def n_actions(self) -> int:
+        """Size of an action."""
+
+    @property
+    @abc.abstractmethod
+    def n_steps(self) -> int:
+        """Steps after which an episode is truncated."""
 
     @abc.abstractmethod
     def reset(self, key: PRNGKeyArray) -> Step:
         """The start of an episode."""
 
     @abc.abstractmethod
-    def step(
-        self, state: EnvState, action: Float[Array, " actions"], *, key: PRNGKeyArray
-    ) -> Step:
+    def step(self, state: EnvState, action: Float[Array, " actions"], *, key: PRNGKeyArray) -> Step:
         """One step, from the state of the step before."""

@@ -79,9 +79,17 @@ class CartPoleState(eqx.Module):
 class CartPoleSwingUpHarder(AbstractEnv):
     """Five sensors (x, x', cos theta, sin theta, theta'), one action: a push in [-1, 1]."""
 
-    n_sensors: int = eqx.field(static=True, default=5)
-    n_actions: int = eqx.field(static=True, default=1)
-    n_steps: int = eqx.field(static=True, default=N_STEPS)
+    @property
+    def n_sensors(self) -> int:
+        return 5
+
+    @property
+    def n_actions(self) -> int:
+        return 1
+
+    @property
+    def n_steps(self) -> int:
+        return N_STEPS
 
     def reset(self, key: PRNGKeyArray) -> Step:
         noise = jax.random.uniform(key, (4,), minval=-1.0, maxval=1.0)
@@ -96,7 +104,8 @@ class CartPoleSwingUpHarder(AbstractEnv):
             state.x, state.x_dot, state.theta, state.theta_dot,
             jnp.sin(state.theta), jnp.cos(state.theta), push,
         )  # fmt: skip
-        return self._observe(CartPoleState(*moved, state.time + 1))
+        x, x_dot, theta, theta_dot = moved
+        return self._observe(CartPoleState(x, x_dot, theta, theta_dot, state.time + 1))
 
     def _observe(self, state: CartPoleState) -> Step:
         cos, sin = jnp.cos(state.theta), jnp.sin(state.theta)

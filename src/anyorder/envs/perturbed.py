@@ -26,15 +26,15 @@ class PerturbedEnv(AbstractEnv):
     perturbation: AbstractPerturbation
 
     @property
-    def n_sensors(self) -> int:  # type: ignore[override]
+    def n_sensors(self) -> int:
         return self.perturbation.count(self.env.n_sensors)
 
     @property
-    def n_actions(self) -> int:  # type: ignore[override]
+    def n_actions(self) -> int:
         return self.env.n_actions
 
     @property
-    def n_steps(self) -> int:  # type: ignore[override]
+    def n_steps(self) -> int:
         return self.env.n_steps
 
     def reset(self, key: PRNGKeyArray) -> Step:

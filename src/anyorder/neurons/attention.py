@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -46,7 +45,9 @@ def softmax_weights(
     scores: Float[Array, "slots sensors"], present: Bool[Array, " sensors"]
 ) -> Float[Array, "slots sensors"]:
     """The sensors that are there share a weight of 1 per slot; with none there, all weigh nothing."""
-    return jax.nn.softmax(scores, axis=-1, where=present, initial=-jnp.inf) * present.any()
+    highest = jnp.max(scores, axis=-1, keepdims=True, where=present, initial=-1e30)
+    powers = jnp.where(present, jnp.exp(jnp.where(present, scores - highest, 0)), 0)
+    return powers / jnp.maximum(powers.sum(axis=-1, keepdims=True), 1e-30)
 
 
 WEIGHTINGS: dict[str, Weighting] = {"tanh": tanh_weights, "softmax": softmax_weights}

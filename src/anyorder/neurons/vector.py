@@ -47,7 +47,9 @@ class AttentionNeuronConfig:
 
     def __post_init__(self):
         if min(self.slots, self.hidden, self.width) < 1:
-            raise ValueError("A neuron needs at least one slot, one hidden unit and a width of one.")
+            raise ValueError(
+                "A neuron needs at least one slot, one hidden unit and a width of one."
+            )
         if self.weighting not in WEIGHTINGS:
             raise ValueError(f"Unknown weighting {self.weighting!r}: try {', '.join(WEIGHTINGS)}.")
 
@@ -82,11 +84,19 @@ class AttentionNeuron(AbstractNeuron):
         hidden, width = config.hidden, config.width
         self.cell = eqx.nn.LSTMCell(1 + n_actions, hidden, key=cell_key)
         limit = 1 / math.sqrt(hidden)
-        self.recurrent_bias = jax.random.uniform(bias_key, (4 * hidden,), minval=-limit, maxval=limit)
+        self.recurrent_bias = jax.random.uniform(
+            bias_key, (4 * hidden,), minval=-limit, maxval=limit
+        )
         self.query_map = eqx.nn.Linear(hidden, width, use_bias=config.bias, key=query_key)
         self.key_map = eqx.nn.Linear(hidden, width, use_bias=config.bias, key=key_key)
         self.usual_sensors = usual_sensors
         self.config = config
+
+    @property
+    def bias(self) -> Float[Array, " gates"]:
+        """The cell's two biases in one."""
+        assert self.cell.bias is not None
+        return self.cell.bias + self.recurrent_bias
 
     def init(self, n_sensors: int) -> CellMemory:
         rest = jnp.zeros((n_sensors, self.config.hidden))
@@ -110,7 +120,7 @@ class AttentionNeuron(AbstractNeuron):
 
     def _remember(self, readings, present, previous_action, memory: CellMemory) -> CellMemory:
         """Each neuron takes in its signal and the action; those of absent sensors stay as they were."""
-        cell = eqx.tree_at(lambda c: c.bias, self.cell, self.cell.bias + self.recurrent_bias)
+        cell = eqx.tree_at(lambda c: c.bias, self.cell, self.bias)
 
         def step(reading, hidden):
             return cell(jnp.concatenate([reading[None], previous_action]), hidden)

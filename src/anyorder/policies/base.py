@@ -57,9 +57,7 @@ class AbstractPolicy(eqx.Module):
     def decide(self, sensors: Sensors, memory: Memory) -> Decision:
         """Act, and show the code and the attention behind the action."""
 
-    def __call__(
-        self, sensors: Sensors, memory: Memory
-    ) -> tuple[Float[Array, " actions"], Memory]:
+    def __call__(self, sensors: Sensors, memory: Memory) -> tuple[Float[Array, " actions"], Memory]:
         """Act: `action, memory = policy(sensors, memory)`."""
         decision = self.decide(sensors, memory)
         return decision.action, decision.memory

@@ -7,7 +7,7 @@ from typing import Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
@@ -29,7 +29,7 @@ class Engine(eqx.Module):
         return not self.fused
 
     def __call__(
-        self, candidates: AbstractPolicy, keys: PRNGKeyArray, n_steps: int | None = None
+        self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
         """Returns, and the steps all episodes took together.
 

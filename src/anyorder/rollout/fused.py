@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder
 from anyorder.neurons import AttentionNeuron, sinusoidal_table
@@ -35,7 +35,7 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
 
 
 def fused_returns(
-    candidates: AbstractPolicy, env: AbstractEnv, keys: PRNGKeyArray, n_steps: int
+    candidates: AbstractPolicy, env: AbstractEnv, keys: Key[Array, " episodes"], n_steps: int
 ) -> tuple[Float[np.ndarray, "candidates episodes"], Int[np.ndarray, " candidates"]]:
     """Returns of each candidate in the episodes of these keys, and the steps each candidate took.
 
@@ -53,7 +53,7 @@ def fused_returns(
 
 
 @eqx.filter_jit
-def _start_states(env: AbstractEnv, keys: PRNGKeyArray) -> Float[Array, "episodes 4"]:
+def _start_states(env: AbstractEnv, keys: Key[Array, " episodes"]) -> Float[Array, "episodes 4"]:
     states = jax.vmap(lambda key: env.reset(key).state)(keys)
     return jnp.stack([states.x, states.x_dot, states.theta, states.theta_dot], axis=1)
 
@@ -83,7 +83,7 @@ def _pack_gates(neuron: AttentionNeuron) -> Float[Array, "hidden 4 inputs"]:
     Arguments of sigmoids are halved, as sigmoid(x) = (1 + tanh(x / 2)) / 2.
     """
     cell = neuron.cell
-    bias = (cell.bias + neuron.recurrent_bias)[:, None]
+    bias = neuron.bias[:, None]
     rows = jnp.concatenate([cell.weight_hh, cell.weight_ih, bias], axis=1)
     by_gate = rows.reshape(4, KERNEL_HIDDEN, -1) * jnp.array([0.5, 0.5, 1.0, 0.5])[:, None, None]
     return by_gate.swapaxes(0, 1)

@@ -7,6 +7,7 @@ nobody can save, that alone nearly doubles the speed.
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
@@ -21,7 +22,7 @@ HIDDEN = 8
 OBSERVED = 5
 
 X_END, X_TO_ANGLE = F(X_LIMIT), F(math.pi / 2 / X_LIMIT)
-advance_world = njit(inline="always", **OPTIONS)(dynamics(F))
+advance_world = njit(inline="always", **OPTIONS)(inspect.unwrap(dynamics(F)))
 
 
 @njit(**OPTIONS)

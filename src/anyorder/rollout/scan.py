@@ -8,7 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from anyorder.envs import AbstractEnv, Step
 from anyorder.policies import AbstractPolicy, Decision
@@ -58,7 +58,11 @@ def rollout(
 
 
 def episodes(
-    policy: AbstractPolicy, env: AbstractEnv, *, keys: PRNGKeyArray, n_steps: int | None = None
+    policy: AbstractPolicy,
+    env: AbstractEnv,
+    *,
+    keys: Key[Array, " episodes"],
+    n_steps: int | None = None,
 ) -> Episode:
     """One episode per key, stacked."""
     return jax.vmap(lambda key: rollout(policy, env, key=key, n_steps=n_steps))(keys)

@@ -33,7 +33,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_document(path: Path, kind: str, facts: Mapping[str, Any], tensors: Tensors) -> None:
     """Write `facts` to `path` (a .json) and `tensors` beside it, replacing what was there."""
-    data = tensors_to_bytes({name: np.ascontiguousarray(value) for name, value in tensors.items()})
+    data = tensors_to_bytes({name: np.asarray(value, order="C") for name, value in tensors.items()})
     digest = hashlib.sha256(data).hexdigest()
     tensor_path = path.with_name(f"{path.stem}-{digest[:12]}.safetensors")
     _replace(tensor_path, data)

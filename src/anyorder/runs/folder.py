@@ -1,9 +1,9 @@
 """A run on disk: what was asked for, how it went, and where to go on.
 
-    run.json          what was asked for
-    metrics.jsonl     one line per test
-    checkpoint.json   where to go on, with its tensors
-    agent.json        the best agent so far, with its tensors
+run.json          what was asked for
+metrics.jsonl     one line per test
+checkpoint.json   where to go on, with its tensors
+agent.json        the best agent so far, with its tensors
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             draft = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
         except OSError as error:
-            raise UsageError(f"{path} cannot be made ({error.strerror}): choose another --out.") from error
+            raise UsageError(
+                f"{path} cannot be made ({error.strerror}): choose another --out."
+            ) from error
         try:
             facts = {"format": FORMAT, "kind": "run", **facts}
             write_text(draft / RUN_FILE, json.dumps(facts, indent=2) + "\n")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Shaped
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 
 class Sensors(eqx.Module):
@@ -17,10 +21,10 @@ class Sensors(eqx.Module):
     present: Bool[Array, " sensors"]
 
     @classmethod
-    def of(cls, values: Float[ArrayLike, "sensors *signal"]) -> Sensors:
+    def of(cls, values: ArrayLike | Sequence[Any]) -> Sensors:
         """All sensors present, e.g. `Sensors.of([0.1, -2.0, 0.7])`."""
-        values = jnp.asarray(values, dtype=jnp.result_type(float))
-        return cls(values, jnp.ones(values.shape[0], dtype=bool))
+        readings = jnp.asarray(values, dtype=jnp.result_type(float))
+        return cls(readings, jnp.ones(readings.shape[0], dtype=bool))
 
     @property
     def n_sensors(self) -> int:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import optax
 from evosax.algorithms import CMA_ES, PGPE, SNES, Open_ES, Sep_CMA_ES
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from anyorder.policies import AbstractPolicy
 from anyorder.rollout import Engine
@@ -66,7 +66,9 @@ class ESConfig:
             raise ValueError(f"The population must be even and at least 4, got {self.population}.")
         counts = (self.generations, self.episodes, self.test_every, self.test_episodes)
         if min(*counts, self.finalists, self.final_episodes or 1, self.steps or 1) < 1:
-            raise ValueError("Generations, episodes, steps, tests and finalists must be at least 1.")
+            raise ValueError(
+                "Generations, episodes, steps, tests and finalists must be at least 1."
+            )
         rates = (self.sigma, self.learning_rate, self.final_sigma, self.final_learning_rate)
         if any(rate is not None and not rate > 0 for rate in rates):
             raise ValueError("Sigma and learning rate must be positive.")
@@ -164,7 +166,7 @@ HELD_OUT_SEED = 20210907
 """Tests during training use this stream, training and evaluation keys are drawn from others."""
 
 
-def held_out_keys(n_episodes: int) -> PRNGKeyArray:
+def held_out_keys(n_episodes: int) -> Key[Array, " episodes"]:
     """The episodes of every test during training."""
     return jax.random.split(jax.random.key(HELD_OUT_SEED), n_episodes)
 
@@ -232,7 +234,7 @@ def _ask(evolution: Evolution, state: ESState, n_episodes: int):
 def _play(
     evolution: Evolution,
     vectors: Float[Array, "candidates parameters"],
-    keys: PRNGKeyArray,
+    keys: Key[Array, " episodes"],
     n_steps: int | None = None,
 ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
     candidates = eqx.filter_vmap(lambda vector: unflatten(evolution.policy, vector))(vectors)
@@ -244,9 +246,7 @@ def _play(
 def _tell(evolution: Evolution, state: ESState, search, candidates, returns, steps):
     fitness = -returns.mean(axis=1)  # evosax minimises
     tell_key = jax.random.fold_in(state.key, -1 - state.generation)
-    search, _ = evolution.strategy.tell(
-        tell_key, candidates, fitness, search, evolution.parameters
-    )
+    search, _ = evolution.strategy.tell(tell_key, candidates, fitness, search, evolution.parameters)
     age = state.generation + 1
     share = jnp.minimum(evolution.config.averaging, 1 - 1 / (age + 1))
     average = share * state.average + (1 - share) * search.mean
@@ -256,7 +256,5 @@ def _tell(evolution: Evolution, state: ESState, search, candidates, returns, ste
         "worst": -fitness.max(),
         "steps": steps,
     }
-    new = eqx.tree_at(
-        lambda s: (s.generation, s.search, s.average), state, (age, search, average)
-    )
+    new = eqx.tree_at(lambda s: (s.generation, s.search, s.average), state, (age, search, average))
     return new, metrics

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import PRNGKeyArray
 
 from anyorder.policies import AbstractPolicy
 
 
+@runtime_checkable
 class Learner(Protocol):
     """What the loop asks of a way to learn. State goes in and comes out; its leaves are arrays."""
 

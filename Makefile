@@ -1,0 +1,41 @@
+# make demo   sets everything up, trains a small agent live, shows what the shipped one can do
+# make test   sets everything up and runs every check
+# make lock   renews requirements.lock, the versions development is done with
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test setup lock clean
+.DEFAULT_GOAL := demo
+
+demo: setup
+	$(BIN)/anyorder demo
+
+test: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+setup: $(READY)
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "anyorder needs Python 3.11 or newer: make PYTHON=python3.12"; exit 1; }
+	@echo 'Setting up .venv: this downloads about 400 MB once and takes a minute or two.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.lock
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+lock:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+		--no-header --no-annotate --group dev --extra tensorboard pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) runs

@@ -1,0 +1,1 @@
+"""Meeting places with other people's software. Import what you need; nothing is loaded here."""

@@ -1,0 +1,150 @@
+"""anyorder evaluate AGENT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import numpy as np
+import tyro
+
+from anyorder.cli.console import console, keep_compiled_code, parse, progress_bar, show, write_json
+from anyorder.envs import TASKS
+from anyorder.errors import UsageError
+from anyorder.evaluation import PROTOCOLS, SUCCESS, SUITES, Summary, protocol_returns, summarize
+from anyorder.front import EVALUATION_SEED
+from anyorder.report import evaluation_tables
+from anyorder.runs import Agent
+from anyorder.zoo import open_agent
+
+DESCRIPTION = f"""Test an agent over many episodes.
+
+  anyorder evaluate cartpole --protocol paper --against cartpole-mlp
+  anyorder evaluate runs/first --protocol every25 --episodes 500 --json first.json
+
+One protocol: {", ".join(PROTOCOLS)}.
+Several at once: {", ".join(SUITES)}.
+Each table gives the mean, standard deviation, interquartile mean (IQM), 95% bootstrap interval of the
+mean and the share of episodes above 500, with what the paper reports beside it. Under every protocol
+and for every agent, the same episodes start in the same states."""
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """Options of `anyorder evaluate`."""
+
+    agent: Annotated[str, tyro.conf.Positional]
+    """A run folder or the name of a shipped agent."""
+    protocol: str = "paper"
+    """The test, or several under one name."""
+    against: tuple[str, ...] = ()
+    """Further agents, to be tested in the same episodes."""
+    episodes: int = 1000
+    """Episodes per protocol."""
+    seed: int = EVALUATION_SEED
+    """Starts and perturbations follow from it."""
+    json: Path | None = None
+    """Write the results of AGENT here as JSON."""
+
+
+def main(arguments: list[str]) -> None:
+    """Parse, play, show."""
+    options = parse(EvaluateOptions, "evaluate", DESCRIPTION, arguments)
+    keep_compiled_code()
+    if options.episodes < 1:
+        raise UsageError(f"--episodes must be at least 1, got {options.episodes}.")
+    protocols = protocols_named(options.protocol)
+    agents = {name: open_agent(name) for name in dict.fromkeys((options.agent, *options.against))}
+    returns = play_all(agents, protocols, options.episodes, options.seed)
+    results = summaries(agents, returns, options.seed)
+    show_results(agents, results)
+    if options.json is not None:
+        write_json(options.json, as_json(options.agent, agents[options.agent], results, protocols))
+        console.print(f"Written: {options.json}")
+
+
+def protocols_named(name: str) -> Sequence[str]:
+    """The protocols a name stands for."""
+    if name in SUITES:
+        return SUITES[name]
+    if name in PROTOCOLS:
+        return (name,)
+    known = ", ".join((*SUITES, *PROTOCOLS))
+    raise UsageError(f"There is no protocol {name!r}: choose one of {known}.")
+
+
+Returns = dict[str, dict[str, np.ndarray]]
+
+
+def play_all(
+    agents: Mapping[str, Agent], protocols: Sequence[str], episodes: int, seed: int
+) -> Returns:
+    """Returns by agent and protocol; protocols an agent cannot play are left out."""
+    key = jax.random.key(seed)
+    plays = [
+        (name, protocol)
+        for name, agent in agents.items()
+        for protocol in protocols
+        if agent.policy.reads(PROTOCOLS[protocol].count(_env(agent).n_sensors))
+    ]
+    returns: Returns = {name: {} for name in agents}
+    with progress_bar("episodes") as bar:
+        task = bar.add_task("playing", total=len(plays) * episodes, facts="")
+        for name, protocol in plays:
+            bar.update(task, facts=f"{name}, {protocol}")
+            batches = []
+            for batch in protocol_returns(
+                agents[name].policy, _env(agents[name]), PROTOCOLS[protocol],
+                n_episodes=episodes, key=key,
+            ):  # fmt: skip
+                batches.append(batch)
+                bar.advance(task, len(batch))
+            returns[name][protocol] = np.concatenate(batches)
+    return returns
+
+
+def summaries(
+    agents: Mapping[str, Agent], returns: Returns, seed: int
+) -> dict[str, dict[str, Summary]]:
+    """The same in a few numbers each."""
+    return {
+        name: {
+            protocol: summarize(found, threshold=SUCCESS[agents[name].task], seed=seed)
+            for protocol, found in by_protocol.items()
+        }
+        for name, by_protocol in returns.items()
+    }
+
+
+def show_results(agents: Mapping[str, Agent], results: Mapping[str, Mapping[str, Summary]]) -> None:
+    """Print the tables."""
+    for table in evaluation_tables(results, {name: agent.kind for name, agent in agents.items()}):
+        show(table)
+
+
+def as_json(
+    name: str,
+    agent: Agent,
+    results: Mapping[str, Mapping[str, Summary]],
+    protocols: Sequence[str],
+) -> dict[str, Any]:
+    """What a machine should read of one agent's results."""
+    found = results[name]
+    return {
+        "agent": name,
+        "task": agent.task,
+        "protocols": {protocol: summary.as_json() for protocol, summary in found.items()},
+        "not_played": [protocol for protocol in protocols if protocol not in found],
+    }
+
+
+def _env(agent: Agent) -> Any:
+    if agent.task not in TASKS:
+        raise UsageError(
+            f"This agent was made for {agent.task!r}, a world this version does not have "
+            f"(it has {', '.join(TASKS)}): it can be loaded in Python, not evaluated here."
+        )
+    return TASKS[agent.task]()

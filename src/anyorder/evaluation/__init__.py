@@ -1,0 +1,26 @@
+"""How good an agent is, and how sure we are."""
+
+from anyorder.evaluation.paper import PAPER
+from anyorder.evaluation.protocols import (
+    BATCH,
+    PROTOCOLS,
+    SUCCESS,
+    SUITES,
+    play,
+    protocol_returns,
+)
+from anyorder.evaluation.statistics import Summary, interval, iqm, summarize
+
+__all__ = [
+    "BATCH",
+    "PAPER",
+    "PROTOCOLS",
+    "SUCCESS",
+    "SUITES",
+    "Summary",
+    "interval",
+    "iqm",
+    "play",
+    "protocol_returns",
+    "summarize",
+]

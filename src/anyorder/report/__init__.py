@@ -1,0 +1,15 @@
+"""Results where people would rather look: tables and figures."""
+
+from anyorder.report.figures import attention_over_time, learning_curve, return_histograms
+from anyorder.report.recording import Recording, record_reshuffled
+from anyorder.report.tables import Table, evaluation_tables
+
+__all__ = [
+    "Recording",
+    "Table",
+    "attention_over_time",
+    "evaluation_tables",
+    "learning_curve",
+    "record_reshuffled",
+    "return_histograms",
+]

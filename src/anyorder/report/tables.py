@@ -1,0 +1,96 @@
+"""Results as tables: rows of plain strings, for a terminal or for Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyorder.evaluation import PAPER, Summary
+
+HEADINGS: dict[str, str] = {
+    "plain": "as they are",
+    "shuffled": "shuffled",
+    "doubled": "each twice",
+    "noise5": "5 more, of noise",
+    "every25": "every 25 steps",
+    "every50": "every 50 steps",
+    "every100": "every 100 steps",
+    "every200": "every 200 steps",
+    "every500": "every 500 steps",
+    "dropped": "one dropped",
+    "flicker": "each absent 10%",
+}
+FIXED = ("plain", "shuffled", "doubled", "noise5")
+RESHUFFLED_TITLE = "Sensors reshuffled during the episode"
+COLUMNS = ("sensors", "agent", "mean ± sd", "95% CI", "IQM", "success", "paper")
+RESHUFFLED = ("every25", "every50", "every100", "every200", "every500", "plain")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        lines = ["| " + " | ".join(self.columns) + " |", "|" + "---|" * len(self.columns)]
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        return "\n".join(lines) + (f"\n\n{self.note}" if self.note else "")
+
+
+Results = Mapping[str, Mapping[str, Summary]]
+"""Summaries by agent, then by protocol."""
+
+
+def evaluation_tables(results: Results, kinds: Mapping[str, str]) -> list[Table]:
+    """One table per family of protocols; `kinds` gives each agent's kind of policy."""
+    asked = {protocol for found in results.values() for protocol in found}
+    counts = {summary.episodes for found in results.values() for summary in found.values()}
+    episodes = f"{' or '.join(f'{count:,}' for count in sorted(counts))} episodes each"
+    tables = []
+    fixed = [name for name in FIXED if name in asked]
+    reshuffled = [name for name in RESHUFFLED if name in asked]
+    others = [name for name in HEADINGS if name in asked - {*FIXED, *RESHUFFLED}]
+    if fixed:
+        tables.append(_table(f"CartPoleSwingUpHarder, {episodes}", fixed, results, kinds))
+    if reshuffled not in ([], ["plain"]):
+        tables.append(_table(RESHUFFLED_TITLE, reshuffled, results, kinds))
+    if others:
+        tables.append(_table("Sensors that fail", others, results, kinds))
+    return tables
+
+
+def _table(
+    title: str, protocols: Sequence[str], results: Results, kinds: Mapping[str, str]
+) -> Table:
+    rows = []
+    for protocol in protocols:
+        heading = HEADINGS[protocol]
+        if title == RESHUFFLED_TITLE and protocol == "plain":
+            heading = "never"
+        for agent, found in results.items():
+            cells = _cells(found[protocol]) if protocol in found else ("–",) * 4
+            rows.append((heading, Path(agent).name, *cells, _paper(kinds[agent], protocol)))
+            heading = ""
+    note = "– cannot be played: the agent reads a fixed number of sensors."
+    return Table(title, COLUMNS, tuple(rows), note if any("–" in row[2:] for row in rows) else "")
+
+
+def _cells(summary: Summary) -> tuple[str, str, str, str]:
+    low, high = summary.ci95
+    return (
+        f"{summary.mean:.0f} ± {summary.sd:.0f}",
+        f"{low:.0f}–{high:.0f}",
+        f"{summary.iqm:.0f}",
+        f"{100 * summary.success:.0f}%",
+    )
+
+
+def _paper(kind: str, protocol: str) -> str:
+    found = PAPER.get(kind, {}).get(protocol)
+    return f"{found[0]} ± {found[1]}" if found else ""

@@ -1,0 +1,75 @@
+"""The kernel plays the same episodes as the scan."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from anyorder.bridges.authors import import_weights
+from anyorder.envs import CartPoleSwingUpHarder, PerturbedEnv
+from anyorder.neurons import AttentionNeuronConfig
+from anyorder.policies import InvariantConfig, InvariantPolicy, PlainConfig, PlainPolicy
+from anyorder.rollout import choose_engine
+from anyorder.sensors import Shuffle
+
+ENV = CartPoleSwingUpHarder()
+POLICIES = {
+    "paper": lambda key: InvariantPolicy(5, 1, key=key),
+    "biased": lambda key: InvariantPolicy(
+        5,
+        1,
+        InvariantConfig(AttentionNeuronConfig(slots=7, width=5, bias=True, scaled=True)),
+        key=key,
+    ),
+    "mlp": lambda key: PlainPolicy(5, 1, PlainConfig(hidden=9), key=key),
+}
+
+
+def candidates_of(make, count):
+    return eqx.filter_vmap(make)(jax.random.split(jax.random.key(0), count))
+
+
+def both(candidates, keys, n_steps):
+    template = jax.tree.map(lambda leaf: leaf, candidates)
+    fused, scan = (choose_engine(template, ENV, name) for name in ("fused", "scan"))
+    assert fused.fused
+    assert not scan.fused
+    return fused(candidates, keys, n_steps), eqx.filter_jit(scan)(candidates, keys, n_steps)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_returns_of_the_first_fifty_steps_are_the_same(name):
+    keys = jax.random.split(jax.random.key(1), 50)  # more episodes than lanes: they are refilled
+    (ours, our_steps), (theirs, their_steps) = both(candidates_of(POLICIES[name], 3), keys, 50)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    assert int(our_steps) == int(their_steps)
+
+
+def test_means_over_long_episodes_agree_within_their_error(released):
+    policy = import_weights(released / "cartpole_pi.npz").policy
+    stacked = jax.tree.map(lambda x: x[None] if eqx.is_inexact_array(x) else x, policy)
+    keys = jax.random.split(jax.random.key(2), 1500)
+    (ours, _), (theirs, _) = both(stacked, keys, 1000)
+    error = float(jnp.std(theirs)) / 1500**0.5
+    assert abs(float(ours.mean() - theirs.mean())) < error
+
+
+@pytest.mark.parametrize("episodes", [1, 16, 17])
+def test_every_episode_gets_its_own_return(episodes):
+    keys = jax.random.split(jax.random.key(3), episodes)
+    (ours, _), (theirs, _) = both(candidates_of(POLICIES["paper"], 2), keys, 20)
+    assert ours.shape == (2, episodes)
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_what_the_kernel_cannot_do_is_said():
+    policy = POLICIES["paper"](jax.random.key(0))
+    with pytest.raises(ValueError, match="PerturbedEnv has no compiled step"):
+        choose_engine(policy, PerturbedEnv(ENV, Shuffle()), "fused")
+    softmax = InvariantPolicy(
+        5, 1, InvariantConfig(AttentionNeuronConfig(weighting="softmax")), key=jax.random.key(0)
+    )
+    with pytest.raises(ValueError, match="tanh weights"):
+        choose_engine(softmax, ENV, "fused")
+    assert not choose_engine(softmax, ENV).fused
