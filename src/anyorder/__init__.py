@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from anyorder.bridges.registration import register
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ __all__ = [
     "load",
     "rollout",
 ]
+
+
+register()
 
 
 def __getattr__(name: str) -> Any:

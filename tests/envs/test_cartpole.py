@@ -10,9 +10,8 @@ ENV = CartPoleSwingUpHarder()
 
 
 def state_of(values):
-    return CartPoleState(
-        *(jnp.asarray(value, dtype=jnp.result_type(float)) for value in values), jnp.zeros((), int)
-    )
+    x, x_dot, theta, theta_dot = (jnp.asarray(v, dtype=jnp.result_type(float)) for v in values)
+    return CartPoleState(x, x_dot, theta, theta_dot, jnp.zeros((), int))
 
 
 def test_every_step_equals_the_numpy_twins():
@@ -61,7 +60,8 @@ def test_starts_fill_the_stated_range():
 
 
 def test_an_episode_is_truncated_after_its_last_step_and_not_before():
-    state = CartPoleState(*(jnp.zeros(()) for _ in range(4)), jnp.array(998))
+    nought = jnp.zeros(())
+    state = CartPoleState(nought, nought, nought, nought, jnp.array(998))
     before = ENV.step(state, jnp.zeros(1), key=jax.random.key(0))
     last = ENV.step(before.state, jnp.zeros(1), key=jax.random.key(0))
     assert not bool(before.truncated)

@@ -1,4 +1,5 @@
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests.probes import Countdown
@@ -21,7 +22,7 @@ def test_every_protocol_is_played_from_the_same_starts(monkeypatch):
 
     def spy(policy, env, keys):
         starts.setdefault(type(env).__name__, []).append(jax.random.key_data(keys))
-        return np.zeros(len(keys), np.float32)
+        return jnp.zeros(len(keys))
 
     policy = PlainPolicy(5, 1, key=jax.random.key(0))
     for name in ("plain", "shuffled"):

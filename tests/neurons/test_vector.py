@@ -7,7 +7,7 @@ from tests.twins.attention_neuron import Twin
 from anyorder.bridges.authors import import_weights, policy_of
 from anyorder.neurons import AttentionNeuron, AttentionNeuronConfig
 from anyorder.sensors import Sensors
-from anyorder.training.es import flatten, unflatten
+from anyorder.training.space import flatten, unflatten
 
 LAYOUTS = {
     "cartpole": {"n_sensors": 5, "n_actions": 1, "slots": 16, "bias": False, "scaled": False},

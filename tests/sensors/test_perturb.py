@@ -113,8 +113,10 @@ def test_flicker_fails_as_often_as_asked():
         ]
     )
     assert abs(1 - seen.mean() - 0.25) < 0.02
-    same = [perturbation.apply(plan, Sensors.of(jnp.ones(50)), step).present for step in (10, 19)]
-    np.testing.assert_array_equal(*same)
+    early, late = (
+        perturbation.apply(plan, Sensors.of(jnp.ones(50)), step).present for step in (10, 19)
+    )
+    np.testing.assert_array_equal(early, late)
 
 
 def test_chains_work_from_left_to_right():

@@ -52,8 +52,8 @@ class GymnasiumCartPole(gymnasium.Env):
             raise gymnasium.error.ResetNeeded("Call reset() before the first step().")
         x, x_dot, theta, theta_dot = self.state
         push = min(max(float(np.asarray(action).reshape(-1)[0]), -1.0), 1.0)
-        self.state = advance(x, x_dot, theta, theta_dot, math.sin(theta), math.cos(theta), push)
-        x, theta = self.state[0], self.state[2]
+        state = advance(x, x_dot, theta, theta_dot, math.sin(theta), math.cos(theta), push)
+        self.state, x, theta = state, state[0], state[2]
         reward = reward_from(math.cos(theta), math.cos(x / X_LIMIT * math.pi / 2))
         return self._observation(), reward, abs(x) > X_LIMIT, False, {}
 

@@ -44,8 +44,6 @@ The run folder keeps what was asked for (run.json), how it went (metrics.jsonl),
 (checkpoint.json) and the best agent (agent.json); `anyorder evaluate FOLDER` tests it.
 Ctrl-C saves and says how to go on."""
 
-CHECKPOINT_SECONDS = 20.0
-
 
 @dataclass(frozen=True)
 class TrainOptions:
@@ -69,6 +67,8 @@ class TrainOptions:
     """Stop after this many minutes of this sitting."""
     target: float | None = None
     """Stop when the held-out test reaches this score."""
+    checkpoint_seconds: float = 20.0
+    """Save a checkpoint this often; one is also saved at the end and on Ctrl-C."""
     rollout: EngineName = "auto"
     """Who plays the episodes: scan (always works) or fused (compiled, where supported)."""
     hidden: int | None = None
@@ -111,7 +111,7 @@ def train(options: TrainOptions, command: str) -> Path:
             f"{folder.path} has made {progress.updates} updates already: "
             "give --updates with a larger number to go further."
         )
-    _run(folder, evolution, state, progress, stop)
+    _run(folder, evolution, state, progress, stop, options.checkpoint_seconds)
     return folder.path
 
 
@@ -227,7 +227,12 @@ def _starting_point(
 
 
 def _run(
-    folder: RunFolder, evolution: Evolution, state: Any, progress: Progress, stop: Stop
+    folder: RunFolder,
+    evolution: Evolution,
+    state: Any,
+    progress: Progress,
+    stop: Stop,
+    checkpoint_seconds: float,
 ) -> None:
     """Train with a bar, metrics and checkpoints until it is done or someone interrupts."""
     interrupted: list[int] = []
@@ -262,7 +267,7 @@ def _run(
                     task, completed=report.progress.updates,
                     facts=f"{score}, {speed / 1e6:.2f} M steps/s",
                 )  # fmt: skip
-                if time.monotonic() - saved > CHECKPOINT_SECONDS:
+                if time.monotonic() - saved >= checkpoint_seconds:
                     _save(folder, report)
                     saved = time.monotonic()
                 if interrupted:

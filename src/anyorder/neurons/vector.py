@@ -41,6 +41,9 @@ class AttentionNeuronConfig:
     """Add biases to the query and key maps (the paper's Ant has them)."""
     scaled: bool = False
     """Divide scores by the square root of the width (the paper's Ant does)."""
+    remember: float = 2.0
+    """Added to the forget gates' biases of fresh neurons, so that they start with some memory of
+    which sensor they hold: without it half of it is gone after a step."""
     gain: float | None = None
     """Factor on the code. Without one: usual sensors / present sensors, at most 1, so that a world
     whose every sensor is doubled gives the same code (0.5 for 10 inputs, as in the paper)."""
@@ -82,7 +85,10 @@ class AttentionNeuron(AbstractNeuron):
         config = config or AttentionNeuronConfig()
         cell_key, bias_key, query_key, key_key = jax.random.split(key, 4)
         hidden, width = config.hidden, config.width
-        self.cell = eqx.nn.LSTMCell(1 + n_actions, hidden, key=cell_key)
+        cell = eqx.nn.LSTMCell(1 + n_actions, hidden, key=cell_key)
+        assert cell.bias is not None
+        forget = slice(hidden, 2 * hidden)
+        self.cell = eqx.tree_at(lambda c: c.bias, cell, cell.bias.at[forget].add(config.remember))
         limit = 1 / math.sqrt(hidden)
         self.recurrent_bias = jax.random.uniform(
             bias_key, (4 * hidden,), minval=-limit, maxval=limit

@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import optax
 from evosax.algorithms import CMA_ES, PGPE, SNES, Open_ES, Sep_CMA_ES
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from anyorder.policies import AbstractPolicy
 from anyorder.rollout import Engine
+from anyorder.training.space import SpaceName, check_space, to_policy, to_vector
 
 Algorithm = Literal["open-es", "pgpe", "snes", "sep-cma-es", "cma-es"]
 STAGES = 8
@@ -50,6 +50,8 @@ class ESConfig:
     """Adam's step (open-es and pgpe)."""
     final_learning_rate: float | None = None
     """Adam's step at the end, reached along a cosine."""
+    space: SpaceName = "full"
+    """full: all parameters; folded: without the redundant ones of sensory neurons, which is faster."""
     start: Literal["random", "zeros"] = "random"
     """First centre: the policy's own random initialisation, or zeros as in the paper."""
     averaging: float = 0.98
@@ -82,8 +84,8 @@ class ESState(eqx.Module):
     key: PRNGKeyArray
     generation: Int[Array, ""]
     search: PyTree
-    average: Float[Array, " parameters"]
-    finalists: Float[Array, "finalists parameters"]
+    average: Float[Array, " numbers"]
+    finalists: Float[Array, "finalists numbers"]
     finalist_scores: Float[Array, " finalists"]
 
 
@@ -105,7 +107,9 @@ class Evolution(eqx.Module):
         self.policy = policy
         self.engine = engine
         self.config = config
-        self.strategy, self.parameters = make_strategy(config, flatten(policy).size)
+        check_space(config.space, policy)
+        size = to_vector(config.space, policy).size
+        self.strategy, self.parameters = make_strategy(config, size)
 
     @property
     def planned(self) -> int:
@@ -114,7 +118,7 @@ class Evolution(eqx.Module):
 
     def init(self, key: PRNGKeyArray) -> ESState:
         run_key, search_key = jax.random.split(key)
-        centre = flatten(self.policy)
+        centre = to_vector(self.config.space, self.policy)
         if self.config.start == "zeros":
             centre = jnp.zeros_like(centre)
         search = self.strategy.init(search_key, centre, self.parameters)
@@ -159,7 +163,8 @@ class Evolution(eqx.Module):
         returns, _ = _play(self, state.finalists, jax.random.split(key, episodes))
         scores = jnp.where(jnp.isfinite(state.finalist_scores), returns.mean(axis=1), -jnp.inf)
         winner = jnp.argmax(scores)
-        return unflatten(self.policy, state.finalists[winner]), float(returns[winner].mean())
+        policy = to_policy(self.config.space, self.policy, state.finalists[winner])
+        return policy, float(returns[winner].mean())
 
 
 HELD_OUT_SEED = 20210907
@@ -202,17 +207,6 @@ def examination(config: ESConfig, generation: int, limit: int) -> tuple[int, int
     return round(first + (last - first) * stage), round(steps + (limit - steps) * stage)
 
 
-def flatten(policy: AbstractPolicy) -> Float[Array, " parameters"]:
-    """All parameters as one vector, in the order of the policy's fields."""
-    return ravel_pytree(eqx.filter(policy, eqx.is_inexact_array))[0]
-
-
-def unflatten(policy: AbstractPolicy, vector: Float[Array, " parameters"]) -> AbstractPolicy:
-    """`policy` with the parameters of `vector`."""
-    arrays, rest = eqx.partition(policy, eqx.is_inexact_array)
-    return eqx.combine(ravel_pytree(arrays)[1](vector), rest)
-
-
 def _generation(
     evolution: Evolution, state: ESState, n_episodes: int, n_steps: int
 ) -> tuple[ESState, dict[str, Array]]:
@@ -233,13 +227,20 @@ def _ask(evolution: Evolution, state: ESState, n_episodes: int):
 
 def _play(
     evolution: Evolution,
-    vectors: Float[Array, "candidates parameters"],
+    vectors: Float[Array, "candidates numbers"],
     keys: Key[Array, " episodes"],
     n_steps: int | None = None,
 ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
-    candidates = eqx.filter_vmap(lambda vector: unflatten(evolution.policy, vector))(vectors)
+    candidates = _policies(evolution, vectors)
     play = evolution.engine if not evolution.engine.traceable else eqx.filter_jit(evolution.engine)
     return play(candidates, keys, n_steps)
+
+
+@eqx.filter_jit
+def _policies(evolution: Evolution, vectors: Float[Array, "candidates numbers"]) -> AbstractPolicy:
+    """One policy whose arrays carry a leading axis of candidates."""
+    space, template = evolution.config.space, evolution.policy
+    return eqx.filter_vmap(lambda vector: to_policy(space, template, vector))(vectors)
 
 
 @eqx.filter_jit

@@ -59,7 +59,7 @@ def machine_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def in_words(size: float) -> str:
+def in_words(size: float | int) -> str:
     """`in_words(3 * 2**20)` is "3.0 MiB"."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:
