@@ -1,5 +1,6 @@
 # make demo   sets everything up, trains a small agent live, shows what the shipped one can do
 # make test   sets everything up and runs every check
+# make benchmark   a generation of evolution beside EvoJAX's, in one run
 # make lock   renews requirements.lock, the versions development is done with
 
 PYTHON ?= python3
@@ -7,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test setup lock clean
+.PHONY: demo test benchmark setup lock clean
 .DEFAULT_GOAL := demo
 
 demo: setup
@@ -19,6 +20,10 @@ test: setup
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/pytest
+
+benchmark: setup
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps evojax==0.2.17 cma==4.4.0
+	$(BIN)/python benchmarks/generation.py
 
 setup: $(READY)
 

@@ -28,7 +28,7 @@ def test_it_is_the_same_world_as_the_pure_one():
         start = rng.uniform([-1, -2, 2, -3], [1, 2, 4, 3])
         seen, _ = env.reset(options={"state": start})
         x, x_dot, theta, theta_dot = (jnp.asarray(v, jnp.float32) for v in start)
-        state = CartPoleState(x, x_dot, theta, theta_dot, jnp.zeros((), int))
+        state = CartPoleState(x, x_dot, theta, theta_dot, jnp.zeros((), int), jnp.asarray(-2.0))
         for _ in range(40):
             action = rng.uniform(-1, 1, 1).astype(np.float32)
             ours = step(state, jnp.asarray(action))

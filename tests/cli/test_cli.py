@@ -1,7 +1,6 @@
 """The command line as a person meets it: real processes, real folders."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -116,30 +115,39 @@ def test_stopping_and_going_on_equals_going_straight_byte_for_byte(engine, tmp_p
     assert lines[0] == lines[1]
 
 
-def begin(cwd, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "anyorder", "train", "cartpole", "--policy", "mlp", *SMALL,
-         "--es.generations", "1000000", *arguments],
-        cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+class Training:
+    """A training process that goes on until it is stopped; its output goes to a file."""
+
+    def __init__(self, cwd, *arguments):
+        self.log = cwd / "output.txt"
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "anyorder", "train", "cartpole", *arguments],
+                cwd=cwd, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def wait_for(self, condition, seconds=120):
+        end = time.monotonic() + seconds
+        while not condition():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    def stop(self, number):
+        self.process.send_signal(number)
+        return self.process.wait(timeout=120)
 
 
-def wait_for(condition, process, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None, process.stdout.read()
-        assert time.monotonic() < end
-        time.sleep(0.05)
+ENDLESS = ["--policy", "mlp", *SMALL, "--es.generations", "1000000", "--out", "run"]
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
-    process = begin(tmp_path, "--out", "run")
+    training = Training(tmp_path, *ENDLESS)
     metrics = tmp_path / "run" / "metrics.jsonl"
-    wait_for(lambda: metrics.exists() and metrics.stat().st_size > 0, process)
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, output
-    assert "train cartpole --resume run" in output
+    training.wait_for(lambda: metrics.exists() and metrics.stat().st_size > 0)
+    code = training.stop(signal.SIGINT)
+    assert code == 0, training.log.read_text()
+    assert "train cartpole --resume run" in training.log.read_text()
     made = json.loads(checkpoint(tmp_path / "run"))["updates"]
     assert made >= 5
     anyorder("train", "cartpole", "--resume", "run", "--updates", made + 3, cwd=tmp_path)
@@ -148,25 +156,20 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
 
 def test_a_run_killed_at_any_moment_goes_on(tmp_path):
     rng = np.random.default_rng(0)
-    process = begin(tmp_path, "--out", "run", "--checkpoint-seconds", "0")
-    wait_for((tmp_path / "run" / "run.json").exists, process)
+    saved = tmp_path / "run" / "checkpoint.json"
+
+    def updates():
+        return json.loads(saved.read_text())["updates"] if saved.exists() else 0
+
+    training = Training(tmp_path, *ENDLESS, "--checkpoint-seconds", "0")
+    training.wait_for((tmp_path / "run" / "run.json").exists)
     for _ in range(3):
         time.sleep(float(rng.uniform(0, 1.5)))
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        saved = tmp_path / "run" / "checkpoint.json"
-        before = json.loads(saved.read_text())["updates"] if saved.exists() else 0
-        process = subprocess.Popen(
-            [sys.executable, "-m", "anyorder", "train", "cartpole", "--resume", "run",
-             "--checkpoint-seconds", "0"],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
-        wait_for(
-            lambda: saved.exists() and json.loads(saved.read_text())["updates"] > before,  # noqa: B023
-            process,
-        )
-    process.kill()
-    process.wait()
+        training.stop(signal.SIGKILL)
+        before = updates()
+        training = Training(tmp_path, "--resume", "run", "--checkpoint-seconds", "0")
+        training.wait_for(lambda: updates() > before)  # noqa: B023
+    training.stop(signal.SIGKILL)
 
 
 def test_an_occupied_out_is_left_alone(run):

@@ -11,7 +11,7 @@ ENV = CartPoleSwingUpHarder()
 
 def state_of(values):
     x, x_dot, theta, theta_dot = (jnp.asarray(v, dtype=jnp.result_type(float)) for v in values)
-    return CartPoleState(x, x_dot, theta, theta_dot, jnp.zeros((), int))
+    return CartPoleState(x, x_dot, theta, theta_dot, jnp.zeros((), int), jnp.asarray(-2.0))
 
 
 def test_every_step_equals_the_numpy_twins():
@@ -61,7 +61,7 @@ def test_starts_fill_the_stated_range():
 
 def test_an_episode_is_truncated_after_its_last_step_and_not_before():
     nought = jnp.zeros(())
-    state = CartPoleState(nought, nought, nought, nought, jnp.array(998))
+    state = CartPoleState(nought, nought, nought, nought, jnp.array(998), jnp.array(-2.0))
     before = ENV.step(state, jnp.zeros(1), key=jax.random.key(0))
     last = ENV.step(before.state, jnp.zeros(1), key=jax.random.key(0))
     assert not bool(before.truncated)

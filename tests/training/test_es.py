@@ -9,7 +9,7 @@ from anyorder.policies import InvariantPolicy, PlainPolicy
 from anyorder.rollout import choose_engine
 from anyorder.runs.tree import tensors_of
 from anyorder.training import ESConfig, Evolution, Progress, Stop, learn
-from anyorder.training.es import examination
+from anyorder.training.es import Examination, examination
 from anyorder.training.space import flatten, unflatten
 
 ALGORITHMS = ["open-es", "pgpe", "snes", "sep-cma-es", "cma-es"]
@@ -122,11 +122,14 @@ def test_stops_when_told_to_and_says_why(stop, why):
 
 
 def test_examinations_grow_along_the_schedule():
-    config = ESConfig(generations=100, episodes=16, final_episodes=64, steps=400)
-    assert examination(config, 0, 1000) == (16, 400)
-    assert examination(config, 99, 1000) == (64, 1000)
-    assert examination(config, 500, 1000) == (64, 1000)
-    sizes = [examination(config, number, 1000) for number in range(100)]
+    config = ESConfig(
+        generations=100, episodes=16, final_episodes=64, steps=400, practice=1.0, final_practice=0.2
+    )
+    assert examination(config, 0, 1000) == Examination(16, 400, 1.0)
+    assert examination(config, 99, 1000) == Examination(64, 1000, 0.2)
+    assert examination(config, 500, 1000) == Examination(64, 1000, 0.2)
+    exams = [examination(config, number, 1000) for number in range(100)]
+    sizes = [(exam.episodes, exam.steps, -exam.practice) for exam in exams]
     assert sizes == sorted(sizes)
     assert len(set(sizes)) == 8
 

@@ -44,6 +44,10 @@ class AbstractEnv(eqx.Module):
     def n_steps(self) -> int:
         """Steps after which an episode is truncated."""
 
+    def practising(self, share: Float[Array, ""]) -> "AbstractEnv":
+        """The same world, a share of whose episodes is an exercise that is easier to learn from."""
+        raise ValueError(f"{type(self).__name__} has no exercise to practise.")
+
     @abc.abstractmethod
     def reset(self, key: PRNGKeyArray) -> Step:
         """The start of an episode."""

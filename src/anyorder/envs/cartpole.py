@@ -23,6 +23,12 @@ N_STEPS = 1000
 START_CENTRE = (0.0, 0.0, math.pi, 0.0)
 START_SPREAD = (2.4, 10.0, math.pi / 2, 10.0)
 
+EXERCISE_SPREAD = (1.2, 1.0, 0.3, 1.0)
+"""Balancing, as an exercise: starts this far from upright in the middle ..."""
+EXERCISE_FLOOR = 0.3
+"""... and ends as soon as cos theta falls below this."""
+NO_FLOOR = -2.0
+
 
 def dynamics(number: Callable[[float], Any] = float) -> Callable:
     """One explicit Euler step, `advance(x, x_dot, theta, theta_dot, sin, cos, push)`.
@@ -67,17 +73,21 @@ def reward_from(cos_theta, cos_x):
 
 
 class CartPoleState(eqx.Module):
-    """Positions and velocities, and the steps taken."""
+    """Positions and velocities, the steps taken, and the cos theta below which the episode ends."""
 
     x: Float[Array, ""]
     x_dot: Float[Array, ""]
     theta: Float[Array, ""]
     theta_dot: Float[Array, ""]
     time: Int[Array, ""]
+    floor: Float[Array, ""]
 
 
 class CartPoleSwingUpHarder(AbstractEnv):
     """Five sensors (x, x', cos theta, sin theta, theta'), one action: a push in [-1, 1]."""
+
+    practice: Float[Array, ""] | None = None
+    """Share of episodes that are an exercise in balancing; None for the world as it is tested."""
 
     @property
     def n_sensors(self) -> int:
@@ -93,8 +103,19 @@ class CartPoleSwingUpHarder(AbstractEnv):
 
     def reset(self, key: PRNGKeyArray) -> Step:
         noise = jax.random.uniform(key, (4,), minval=-1.0, maxval=1.0)
-        x, x_dot, theta, theta_dot = jnp.array(START_CENTRE) + noise * jnp.array(START_SPREAD)
-        return self._observe(CartPoleState(x, x_dot, theta, theta_dot, jnp.zeros((), int)))
+        start, floor = (
+            jnp.array(START_CENTRE) + noise * jnp.array(START_SPREAD),
+            jnp.array(NO_FLOOR),
+        )
+        if self.practice is not None:
+            exercise = jax.random.uniform(jax.random.fold_in(key, 2)) < self.practice
+            start = jnp.where(exercise, noise * jnp.array(EXERCISE_SPREAD), start)
+            floor = jnp.where(exercise, EXERCISE_FLOOR, floor)
+        x, x_dot, theta, theta_dot = start
+        return self._observe(CartPoleState(x, x_dot, theta, theta_dot, jnp.zeros((), int), floor))
+
+    def practising(self, share: Float[Array, ""]) -> CartPoleSwingUpHarder:
+        return CartPoleSwingUpHarder(share)
 
     def step(
         self, state: CartPoleState, action: Float[Array, " actions"], *, key: PRNGKeyArray
@@ -105,7 +126,8 @@ class CartPoleSwingUpHarder(AbstractEnv):
             jnp.sin(state.theta), jnp.cos(state.theta), push,
         )  # fmt: skip
         x, x_dot, theta, theta_dot = moved
-        return self._observe(CartPoleState(x, x_dot, theta, theta_dot, state.time + 1))
+        time = state.time + 1
+        return self._observe(CartPoleState(x, x_dot, theta, theta_dot, time, state.floor))
 
     def _observe(self, state: CartPoleState) -> Step:
         cos, sin = jnp.cos(state.theta), jnp.sin(state.theta)
@@ -113,6 +135,6 @@ class CartPoleSwingUpHarder(AbstractEnv):
             state=state,
             sensors=Sensors.of(jnp.stack([state.x, state.x_dot, cos, sin, state.theta_dot])),
             reward=reward_from(cos, jnp.cos(state.x / X_LIMIT * (math.pi / 2))),
-            terminated=jnp.abs(state.x) > X_LIMIT,
+            terminated=(jnp.abs(state.x) > X_LIMIT) | (cos < state.floor),
             truncated=state.time >= self.n_steps,
         )

@@ -28,6 +28,10 @@ class Engine(eqx.Module):
         """Whether calls may stand inside jit."""
         return not self.fused
 
+    def practising(self, share: Float[Array, ""]) -> Engine:
+        """The same engine for a world with a share of easier episodes."""
+        return Engine(self.env.practising(share), self.fused)
+
     def __call__(
         self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:

@@ -53,9 +53,10 @@ def fused_returns(
 
 
 @eqx.filter_jit
-def _start_states(env: AbstractEnv, keys: Key[Array, " episodes"]) -> Float[Array, "episodes 4"]:
+def _start_states(env: AbstractEnv, keys: Key[Array, " episodes"]) -> Float[Array, "episodes 5"]:
     states = jax.vmap(lambda key: env.reset(key).state)(keys)
-    return jnp.stack([states.x, states.x_dot, states.theta, states.theta_dot], axis=1)
+    start = (states.x, states.x_dot, states.theta, states.theta_dot, states.floor)
+    return jnp.stack(start, axis=1)
 
 
 @eqx.filter_jit

@@ -98,7 +98,7 @@ def observe(state, inputs):
 
 
 @njit(**OPTIONS)
-def advance(state, inputs, action, total, left, done):
+def advance(state, inputs, action, floor, total, left, done):
     """Step the world in all lanes and add rewards; returns how many lanes have come to an end."""
     for lane in range(LANES):
         x, x_dot, theta, theta_dot = advance_world(
@@ -107,9 +107,10 @@ def advance(state, inputs, action, total, left, done):
         )  # fmt: skip
         theta = wrap(theta)
         state[0, lane], state[1, lane], state[2, lane], state[3, lane] = x, x_dot, theta, theta_dot
-        total[lane] += HALF * (fast_cos(theta) + ONE) * fast_cos(x * X_TO_ANGLE)
+        cos = fast_cos(theta)
+        total[lane] += HALF * (cos + ONE) * fast_cos(x * X_TO_ANGLE)
         left[lane] -= ONE
-        done[lane] = ONE if (abs(x) > X_END or left[lane] < HALF) else ZERO
+        done[lane] = ONE if (abs(x) > X_END or cos < floor[lane] or left[lane] < HALF) else ZERO
     ended = ZERO
     for lane in range(LANES):
         ended += done[lane]
@@ -117,10 +118,11 @@ def advance(state, inputs, action, total, left, done):
 
 
 @njit(**OPTIONS)
-def seat(lane, start, state, memory, action, total, left, n_steps):
+def seat(lane, start, state, floor, memory, action, total, left, n_steps):
     """Begin an episode in a lane."""
     state[0, lane], state[1, lane] = start[0], start[1]
     state[2, lane], state[3, lane] = wrap(start[2]), start[3]
+    floor[lane] = start[4]
     memory[:, :, :, lane] = ZERO
     action[lane] = ZERO
     total[lane] = ZERO
@@ -134,10 +136,11 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
     state, inputs = np.zeros((4, LANES), F), np.zeros((OBSERVED, LANES), F)
     memory = np.zeros((3, OBSERVED, HIDDEN, LANES), F)  # c, and h before and after the step
     action, total, left = np.zeros(LANES, F), np.zeros(LANES, F), np.zeros(LANES, F)
+    floor = np.zeros(LANES, F)
     done, code, owner = np.zeros(LANES, F), np.zeros(LANES, F), np.full(LANES, -1)
     waiting, running, made, now = 0, 0, 0, 1
     for lane in range(min(LANES, episodes)):
-        seat(lane, starts[waiting], state, memory, action, total, left, n_steps)
+        seat(lane, starts[waiting], state, floor, memory, action, total, left, n_steps)
         owner[lane] = waiting
         waiting += 1
         running += 1
@@ -150,7 +153,7 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
         else:
             react(layer, readout, inputs, action)
         made += running
-        if advance(state, inputs, action, total, left, done) > ZERO:
+        if advance(state, inputs, action, floor, total, left, done) > ZERO:
             for lane in range(LANES):
                 if done[lane] == ZERO:
                     continue
@@ -163,7 +166,7 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
                     running += 1
                     waiting += 1
                 start = starts[max(owner[lane], 0)]  # an idle lane plays on, unheard
-                seat(lane, start, state, memory, action, total, left, n_steps)
+                seat(lane, start, state, floor, memory, action, total, left, n_steps)
     return made
 
 
@@ -177,7 +180,8 @@ def run_candidates(neurons, gates, layer, readout, starts, n_steps, returns, mad
     - `gates`: (candidates, HIDDEN, 4, HIDDEN + 3), ordered i f g o; unused without neurons.
     - `layer`: (candidates, slots, HIDDEN + 1) scores, or (candidates, units, OBSERVED + 1) weights.
     - `readout`: (candidates, slots or units, + 1 for the bias).
-    - `starts`: (episodes, 4), `returns`: (candidates, episodes), `made`: (candidates,) steps taken.
+    - `starts`: (episodes, 5) state and lowest cos theta; `returns`: (candidates, episodes).
+    - `made`: (candidates,) steps taken.
     """
     for index in prange(layer.shape[0]):
         made[index] = run_candidate(

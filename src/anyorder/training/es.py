@@ -42,6 +42,11 @@ class ESConfig:
     """Episodes at the end; as many as at the start if left out."""
     steps: int | None = None
     """Steps an episode is watched for at the start of training; all of it if left out."""
+    practice: float = 0.0
+    """Share of episodes at the start that are an easier exercise, in worlds that have one (cartpole:
+    balancing from nearly upright, until the pole falls)."""
+    final_practice: float = 0.0
+    """Share of such episodes at the end."""
     sigma: float = 0.1
     """Standard deviation of the candidates around their centre."""
     final_sigma: float | None = None
@@ -74,6 +79,8 @@ class ESConfig:
         rates = (self.sigma, self.learning_rate, self.final_sigma, self.final_learning_rate)
         if any(rate is not None and not rate > 0 for rate in rates):
             raise ValueError("Sigma and learning rate must be positive.")
+        if not (0 <= self.practice <= 1 and 0 <= self.final_practice <= 1):
+            raise ValueError("Shares of practice must be from 0 to 1.")
         if not 0 <= self.averaging < 1:
             raise ValueError(f"Averaging must be at least 0 and below 1, got {self.averaging}.")
 
@@ -125,7 +132,7 @@ class Evolution(eqx.Module):
         return ESState(
             key=run_key,
             generation=jnp.zeros((), int),
-            search=jax.tree.map(jnp.asarray, search),
+            search=jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.asarray(leaf).dtype), search),
             average=centre,
             finalists=jnp.tile(centre, (self.config.finalists, 1)),
             finalist_scores=jnp.full(self.config.finalists, -jnp.inf),
@@ -133,14 +140,17 @@ class Evolution(eqx.Module):
 
     def update(self, state: ESState, number: int) -> tuple[ESState, dict[str, Array]]:
         """One generation, the one after `number` others."""
-        n_episodes, n_steps = examination(self.config, number, self.engine.env.n_steps)
-        generation = _jit_generation if self.engine.traceable else _generation
-        return generation(self, state, n_episodes, n_steps)
+        exam = examination(self.config, number, self.engine.env.n_steps)
+        engine = self.engine
+        if self.config.practice or self.config.final_practice:
+            engine = engine.practising(jnp.asarray(exam.practice, float))
+        generation = _jit_generation if engine.traceable else _generation
+        return generation(self, engine, state, exam.episodes, exam.steps)
 
     def test(self, state: ESState) -> tuple[ESState, dict[str, Array]]:
         """Play held-out episodes with the centre and its average, and remember the better one."""
         pair = jnp.stack([state.search.mean, state.average])
-        returns, _ = _play(self, pair, held_out_keys(self.config.test_episodes))
+        returns, _ = _play(self, self.engine, pair, held_out_keys(self.config.test_episodes))
         scores = returns.mean(axis=1)
         best = jnp.argmax(scores)
         worst = jnp.argmin(state.finalist_scores)
@@ -160,7 +170,7 @@ class Evolution(eqx.Module):
     def best(self, state: ESState, *, episodes: int = 4096) -> tuple[AbstractPolicy, float]:
         """The best finalist on fresh episodes, and its score there (a little flattering: it won)."""
         key = jax.random.fold_in(jax.random.key(HELD_OUT_SEED), 1)
-        returns, _ = _play(self, state.finalists, jax.random.split(key, episodes))
+        returns, _ = _play(self, self.engine, state.finalists, jax.random.split(key, episodes))
         scores = jnp.where(jnp.isfinite(state.finalist_scores), returns.mean(axis=1), -jnp.inf)
         winner = jnp.argmax(scores)
         policy = to_policy(self.config.space, self.policy, state.finalists[winner])
@@ -199,19 +209,36 @@ def make_strategy(config: ESConfig, n_parameters: int) -> tuple[Any, Any]:
     return strategy, strategy.default_params.replace(std_init=jnp.asarray(config.sigma))
 
 
-def examination(config: ESConfig, generation: int, limit: int) -> tuple[int, int]:
-    """Episodes each candidate plays in this generation, and the steps each is watched for."""
+@dataclass(frozen=True)
+class Examination:
+    """What each candidate goes through in a generation."""
+
+    episodes: int
+    steps: int
+    """Steps each episode is watched for."""
+    practice: float
+    """Share of episodes that are exercises."""
+
+
+def examination(config: ESConfig, generation: int, limit: int) -> Examination:
+    """The examination of this generation, in a world whose episodes last `limit` steps."""
     stage = min(STAGES * generation // config.generations, STAGES - 1) / (STAGES - 1)
-    first, last = config.episodes, config.final_episodes or config.episodes
-    steps = min(config.steps or limit, limit)
-    return round(first + (last - first) * stage), round(steps + (limit - steps) * stage)
+
+    def along(first: float, last: float) -> float:
+        return first + (last - first) * stage
+
+    return Examination(
+        episodes=round(along(config.episodes, config.final_episodes or config.episodes)),
+        steps=round(along(min(config.steps or limit, limit), limit)),
+        practice=along(config.practice, config.final_practice),
+    )
 
 
 def _generation(
-    evolution: Evolution, state: ESState, n_episodes: int, n_steps: int
+    evolution: Evolution, engine: Engine, state: ESState, n_episodes: int, n_steps: int
 ) -> tuple[ESState, dict[str, Array]]:
     candidates, search, keys = _ask(evolution, state, n_episodes)
-    returns, steps = _play(evolution, candidates, keys, n_steps)
+    returns, steps = _play(evolution, engine, candidates, keys, n_steps)
     return _tell(evolution, state, search, candidates, returns, steps)
 
 
@@ -227,12 +254,13 @@ def _ask(evolution: Evolution, state: ESState, n_episodes: int):
 
 def _play(
     evolution: Evolution,
+    engine: Engine,
     vectors: Float[Array, "candidates numbers"],
     keys: Key[Array, " episodes"],
     n_steps: int | None = None,
 ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
     candidates = _policies(evolution, vectors)
-    play = evolution.engine if not evolution.engine.traceable else eqx.filter_jit(evolution.engine)
+    play = eqx.filter_jit(engine) if engine.traceable else engine
     return play(candidates, keys, n_steps)
 
 
