@@ -11,6 +11,7 @@ from anyorder.envs import CartPoleSwingUpHarder, PerturbedEnv
 from anyorder.neurons import AttentionNeuronConfig
 from anyorder.policies import InvariantConfig, InvariantPolicy, PlainConfig, PlainPolicy
 from anyorder.rollout import choose_engine
+from anyorder.rollout.fused import fused_returns_on_gpu
 from anyorder.sensors import Shuffle
 
 ENV = CartPoleSwingUpHarder()
@@ -42,6 +43,17 @@ def both(candidates, keys, n_steps):
 def test_returns_of_the_first_fifty_steps_are_the_same(name):
     keys = jax.random.split(jax.random.key(1), 50)  # more episodes than lanes: they are refilled
     (ours, our_steps), (theirs, their_steps) = both(candidates_of(POLICIES[name], 3), keys, 50)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    assert int(our_steps) == int(their_steps)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_gpu_kernel_plays_the_same_episodes(name):
+    """Interpreted here, since tests run where there is no GPU."""
+    keys = jax.random.split(jax.random.key(1), 5)
+    candidates = candidates_of(POLICIES[name], 2)
+    theirs, their_steps = eqx.filter_jit(choose_engine(candidates, ENV, "scan"))(candidates, keys, 50)
+    ours, our_steps = fused_returns_on_gpu(candidates, ENV, keys, 50, interpret=True)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
     assert int(our_steps) == int(their_steps)
 

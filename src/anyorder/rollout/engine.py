@@ -1,4 +1,4 @@
-"""Who plays the episodes: the scan, which can do everything, or the kernel, which is fast."""
+"""Who plays the episodes: the scan, which can do everything, or a fused kernel, which is fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
-from anyorder.rollout.fused import fused_returns, why_not_fused
+from anyorder.rollout.fused import fused_returns, fused_returns_on_gpu, why_not_fused
 from anyorder.rollout.scan import episodes
 
 EngineName = Literal["auto", "scan", "fused"]
@@ -26,7 +26,7 @@ class Engine(eqx.Module):
     @property
     def traceable(self) -> bool:
         """Whether calls may stand inside jit."""
-        return not self.fused
+        return not self.fused or _on_gpu()
 
     def practising(self, share: Float[Array, ""]) -> Engine:
         """The same engine for a world with a share of easier episodes."""
@@ -43,6 +43,8 @@ class Engine(eqx.Module):
         - `keys`: one per episode; all candidates share them.
         - `n_steps`: stop episodes here, if before the world's own limit.
         """
+        if self.fused and _on_gpu():
+            return fused_returns_on_gpu(candidates, self.env, keys, n_steps or self.env.n_steps)
         if self.fused:
             returns, made = fused_returns(candidates, self.env, keys, n_steps or self.env.n_steps)
             return jnp.asarray(returns), jnp.asarray(made.sum(), dtype=int)
@@ -59,5 +61,8 @@ def choose_engine(policy: AbstractPolicy, env: AbstractEnv, name: EngineName = "
     obstacle = why_not_fused(policy, env)
     if name == "fused" and obstacle:
         raise ValueError(f"No fused rollout here: {obstacle}. Use the scan.")
-    on_cpu = jax.default_backend() == "cpu"
-    return Engine(env, fused=name == "fused" or (name == "auto" and on_cpu and not obstacle))
+    return Engine(env, fused=name == "fused" or (name == "auto" and not obstacle))
+
+
+def _on_gpu() -> bool:
+    return jax.default_backend() == "gpu"

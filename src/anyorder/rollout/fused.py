@@ -1,8 +1,8 @@
-"""The same episodes as the scan, played by the compiled kernel where policy and world support it."""
+"""The same episodes as the scan, played by a compiled kernel where policy and world support it."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import equinox as eqx
@@ -29,6 +29,8 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     if not isinstance(policy, InvariantPolicy) or not isinstance(policy.neuron, AttentionNeuron):
         return f"{type(policy).__name__} has no compiled step"
     config = policy.neuron.config
+    if jax.default_backend() not in ("cpu", "gpu"):
+        return f"there is no kernel for {jax.default_backend()}"
     if config.weighting != "tanh" or config.hidden != KERNEL_HIDDEN or policy.hidden:
         return f"the kernel knows tanh weights, {KERNEL_HIDDEN} LSTM units and no hidden layer"
     return None
@@ -50,6 +52,27 @@ def fused_returns(
     neurons = isinstance(candidates, InvariantPolicy)
     run_candidates(neurons, gates, layer, readout, starts, n_steps, returns, made)
     return returns, made
+
+
+def fused_returns_on_gpu(
+    candidates: AbstractPolicy,
+    env: AbstractEnv,
+    keys: Key[Array, " episodes"],
+    n_steps: int,
+    *,
+    interpret: bool = False,
+) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
+    """The same on a GPU, inside jit. `interpret` runs the kernel anywhere, slowly."""
+    from anyorder.rollout.gpu import gpu_returns, listen, react
+
+    gates, layer, readout = _pack_all(candidates)
+    weights = jnp.concatenate(
+        [part.reshape(layer.shape[0], -1) for part in (gates, layer, readout)], axis=1
+    )
+    neurons = isinstance(candidates, InvariantPolicy)
+    policy = partial(listen if neurons else react, layer.shape[1])
+    starts = _start_states(env, keys)
+    return gpu_returns(weights, starts, n_steps, policy, neurons=neurons, interpret=interpret)
 
 
 @eqx.filter_jit

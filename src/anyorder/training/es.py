@@ -15,6 +15,10 @@ import jax
 import jax.numpy as jnp
 import optax
 from evosax.algorithms import CMA_ES, PGPE, SNES, Open_ES, Sep_CMA_ES
+from evosax.core.fitness_shaping import (
+    centered_rank_fitness_shaping_fn,
+    identity_fitness_shaping_fn,
+)
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from anyorder.policies import AbstractPolicy
@@ -55,6 +59,8 @@ class ESConfig:
     """Adam's step (open-es and pgpe)."""
     final_learning_rate: float | None = None
     """Adam's step at the end, reached along a cosine."""
+    shaping: Literal["rank", "raw"] = "rank"
+    """What open-es and pgpe follow: ranks within the generation, or the returns themselves."""
     space: SpaceName = "full"
     """full: all parameters; folded: without the redundant ones of sensory neurons, which is faster."""
     start: Literal["random", "zeros"] = "random"
@@ -195,14 +201,21 @@ def make_strategy(config: ESConfig, n_parameters: int) -> tuple[Any, Any]:
     )
     adam = optax.adam(rate)
     template = jnp.zeros(n_parameters)
+    ranked = config.shaping == "rank"
+    shaping = centered_rank_fitness_shaping_fn if ranked else identity_fitness_shaping_fn
     if config.algorithm == "open-es":
         sigma = optax.exponential_decay(
             config.sigma, config.generations, final_sigma / config.sigma, end_value=final_sigma
         )
-        strategy = Open_ES(config.population, template, optimizer=adam, std_schedule=sigma)
+        strategy = Open_ES(
+            config.population, template,
+            optimizer=adam, std_schedule=sigma, fitness_shaping_fn=shaping,
+        )  # fmt: skip
         return strategy, strategy.default_params
     if config.algorithm == "pgpe":
-        strategy = PGPE(config.population, template, optimizer=adam)
+        strategy = PGPE(
+            config.population, template, optimizer=adam, fitness_shaping_fn=shaping
+        )
     else:
         kinds = {"snes": SNES, "sep-cma-es": Sep_CMA_ES, "cma-es": CMA_ES}
         strategy = kinds[config.algorithm](config.population, template)
