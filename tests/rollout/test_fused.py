@@ -52,7 +52,9 @@ def test_the_gpu_kernel_plays_the_same_episodes(name):
     """Interpreted here, since tests run where there is no GPU."""
     keys = jax.random.split(jax.random.key(1), 5)
     candidates = candidates_of(POLICIES[name], 2)
-    theirs, their_steps = eqx.filter_jit(choose_engine(candidates, ENV, "scan"))(candidates, keys, 50)
+    theirs, their_steps = eqx.filter_jit(choose_engine(candidates, ENV, "scan"))(
+        candidates, keys, 50
+    )
     ours, our_steps = fused_returns_on_gpu(candidates, ENV, keys, 50, interpret=True)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
     assert int(our_steps) == int(their_steps)

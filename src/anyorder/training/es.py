@@ -213,9 +213,7 @@ def make_strategy(config: ESConfig, n_parameters: int) -> tuple[Any, Any]:
         )  # fmt: skip
         return strategy, strategy.default_params
     if config.algorithm == "pgpe":
-        strategy = PGPE(
-            config.population, template, optimizer=adam, fitness_shaping_fn=shaping
-        )
+        strategy = PGPE(config.population, template, optimizer=adam, fitness_shaping_fn=shaping)
     else:
         kinds = {"snes": SNES, "sep-cma-es": Sep_CMA_ES, "cma-es": CMA_ES}
         strategy = kinds[config.algorithm](config.population, template)
