@@ -40,6 +40,11 @@ class AbstractEnv(eqx.Module):
         """Size of an action."""
 
     @property
+    def discrete(self) -> bool:
+        """Whether an action is a choice, one-hot among `n_actions`, instead of that many numbers."""
+        return False
+
+    @property
     @abc.abstractmethod
     def n_steps(self) -> int:
         """Steps after which an episode is truncated."""

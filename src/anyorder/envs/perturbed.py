@@ -34,6 +34,10 @@ class PerturbedEnv(AbstractEnv):
         return self.env.n_actions
 
     @property
+    def discrete(self) -> bool:
+        return self.env.discrete
+
+    @property
     def n_steps(self) -> int:
         return self.env.n_steps
 

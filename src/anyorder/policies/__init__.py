@@ -1,6 +1,6 @@
 """Policies: sensors and memory in, action and memory out."""
 
-from anyorder.policies.base import AbstractPolicy, Decision, Memory
+from anyorder.policies.base import AbstractPolicy, ActionKind, Decision, Memory, to_action
 from anyorder.policies.invariant import InvariantConfig, InvariantPolicy
 from anyorder.policies.plain import PlainConfig, PlainPolicy
 
@@ -12,10 +12,12 @@ __all__ = [
     "CONFIGS",
     "POLICIES",
     "AbstractPolicy",
+    "ActionKind",
     "Decision",
     "InvariantConfig",
     "InvariantPolicy",
     "Memory",
     "PlainConfig",
     "PlainPolicy",
+    "to_action",
 ]

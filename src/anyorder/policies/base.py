@@ -1,7 +1,7 @@
 """What every policy has in common: state in, state out."""
 
 import abc
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -31,6 +31,8 @@ class Decision(eqx.Module):
     action: Float[Array, " actions"]
     memory: Memory
     code: Float[Array, "slots *features"]
+    raw: Float[Array, " actions"]
+    """What the head says before it becomes an action: unsquashed numbers, or a value per choice."""
     weights: Float[Array, "slots sensors"] | None
     """Attention paid to each sensor; None for a policy that has none."""
 
@@ -61,6 +63,17 @@ class AbstractPolicy(eqx.Module):
         """Act: `action, memory = policy(sensors, memory)`."""
         decision = self.decide(sensors, memory)
         return decision.action, decision.memory
+
+
+ActionKind = Literal["continuous", "discrete"]
+"""Numbers from -1 to 1, or one choice among several, one-hot."""
+
+
+def to_action(raw: Float[Array, " actions"], kind: ActionKind) -> Float[Array, " actions"]:
+    """The action a head's output stands for."""
+    if kind == "continuous":
+        return jnp.tanh(raw)
+    return jax.nn.one_hot(jnp.argmax(raw), raw.shape[0], dtype=raw.dtype)
 
 
 def no_action(n_actions: int) -> Float[Array, " actions"]:

@@ -10,7 +10,14 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from anyorder.neurons import AbstractNeuron, AttentionNeuron, AttentionNeuronConfig
-from anyorder.policies.base import AbstractPolicy, Decision, Memory, no_action
+from anyorder.policies.base import (
+    AbstractPolicy,
+    ActionKind,
+    Decision,
+    Memory,
+    no_action,
+    to_action,
+)
 from anyorder.policies.heads import linear_head
 from anyorder.sensors import Sensors
 
@@ -23,15 +30,18 @@ class InvariantConfig:
     """The layer of sensory neurons."""
     hidden: int = 0
     """Units of a tanh layer between code and action; 0 for none."""
+    actions: ActionKind = "continuous"
+    """What the world takes: numbers from -1 to 1, or one choice among several."""
 
 
 class InvariantPolicy(AbstractPolicy):
-    """action = tanh(head(tanh(code)))."""
+    """action = tanh(head(tanh(code))), or the choice the head values most."""
 
     neuron: AbstractNeuron
     head: eqx.nn.MLP
     n_actions: int = eqx.field(static=True)
     hidden: int = eqx.field(static=True)
+    actions: ActionKind = eqx.field(static=True)
 
     def __init__(
         self,
@@ -52,11 +62,12 @@ class InvariantPolicy(AbstractPolicy):
         self.head = linear_head(config.neuron.slots, n_actions, config.hidden, key=head_key)
         self.n_actions = n_actions
         self.hidden = config.hidden
+        self.actions = config.actions
 
     @property
     def config(self) -> InvariantConfig:
         assert isinstance(self.neuron, AttentionNeuron)
-        return InvariantConfig(self.neuron.config, self.hidden)
+        return InvariantConfig(self.neuron.config, self.hidden, self.actions)
 
     def reads(self, n_sensors: int) -> bool:
         return n_sensors > 0
@@ -66,5 +77,6 @@ class InvariantPolicy(AbstractPolicy):
 
     def decide(self, sensors: Sensors, memory: Memory) -> Decision:
         message = self.neuron.listen(sensors, memory.previous_action, memory.neurons)
-        action = jnp.tanh(self.head(jnp.tanh(message.code)))
-        return Decision(action, Memory(message.memory, action), message.code, message.weights)
+        raw = self.head(jnp.tanh(message.code))
+        action = to_action(raw, self.actions)
+        return Decision(action, Memory(message.memory, action), message.code, raw, message.weights)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from anyorder.policies.base import AbstractPolicy, Decision, Memory, no_action
+from anyorder.policies.base import (
+    AbstractPolicy,
+    ActionKind,
+    Decision,
+    Memory,
+    no_action,
+    to_action,
+)
 from anyorder.policies.heads import linear_head
 from anyorder.sensors import Sensors
 
@@ -19,15 +25,18 @@ class PlainConfig:
 
     hidden: int = 16
     """Hidden units."""
+    actions: ActionKind = "continuous"
+    """What the world takes: numbers from -1 to 1, or one choice among several."""
 
 
 class PlainPolicy(AbstractPolicy):
-    """action = tanh(head(sensors)). An absent sensor reads as zero."""
+    """action = tanh(head(sensors)), or a choice. An absent sensor reads as zero."""
 
     head: eqx.nn.MLP
     n_sensors: int = eqx.field(static=True)
     n_actions: int = eqx.field(static=True)
     hidden: int = eqx.field(static=True)
+    actions: ActionKind = eqx.field(static=True)
 
     def __init__(
         self,
@@ -42,10 +51,11 @@ class PlainPolicy(AbstractPolicy):
         self.n_sensors = n_sensors
         self.n_actions = n_actions
         self.hidden = config.hidden
+        self.actions = config.actions
 
     @property
     def config(self) -> PlainConfig:
-        return PlainConfig(self.hidden)
+        return PlainConfig(self.hidden, self.actions)
 
     def reads(self, n_sensors: int) -> bool:
         return n_sensors == self.n_sensors
@@ -57,5 +67,6 @@ class PlainPolicy(AbstractPolicy):
 
     def decide(self, sensors: Sensors, memory: Memory) -> Decision:
         code = sensors.readings()
-        action = jnp.tanh(self.head(code))
-        return Decision(action, Memory((), action), code, None)
+        raw = self.head(code)
+        action = to_action(raw, self.actions)
+        return Decision(action, Memory((), action), code, raw, None)

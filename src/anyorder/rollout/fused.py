@@ -24,6 +24,8 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
         return f"{type(env).__name__} has no compiled step"
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         return "the kernel runs in single precision and double was asked for"
+    if getattr(policy, "actions", None) == "discrete":
+        return "the kernel knows continuous actions"
     if isinstance(policy, PlainPolicy):
         return None
     if not isinstance(policy, InvariantPolicy) or not isinstance(policy.neuron, AttentionNeuron):

@@ -14,16 +14,7 @@ from anyorder.sensors.perturb import (
     Unchanged,
     chain,
 )
-
-PERTURBATIONS: dict[str, type[AbstractPerturbation]] = {
-    "unchanged": Unchanged,
-    "shuffle": Shuffle,
-    "reshuffle": Reshuffle,
-    "double": Double,
-    "noise": Noise,
-    "drop": Drop,
-    "flicker": Flicker,
-}
+from anyorder.sensors.spec import PERTURBATIONS, perturbation_named
 
 __all__ = [
     "PERTURBATIONS",
@@ -40,4 +31,5 @@ __all__ = [
     "Unchanged",
     "chain",
     "over_signal",
+    "perturbation_named",
 ]

@@ -2,20 +2,17 @@
 
 from anyorder.training.es import ESConfig, ESState, Evolution
 from anyorder.training.loop import Learner, Progress, Report, Stop, learn
-from anyorder.training.memory import Estimate, advice, estimate, in_words, machine_memory
+from anyorder.training.methods import METHODS, Method
 
 __all__ = [
+    "METHODS",
     "ESConfig",
     "ESState",
-    "Estimate",
     "Evolution",
     "Learner",
+    "Method",
     "Progress",
     "Report",
     "Stop",
-    "advice",
-    "estimate",
-    "in_words",
     "learn",
-    "machine_memory",
 ]

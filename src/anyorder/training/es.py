@@ -21,9 +21,11 @@ from evosax.core.fitness_shaping import (
 )
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
+from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
-from anyorder.rollout import Engine
-from anyorder.training.space import SpaceName, check_space, to_policy, to_vector
+from anyorder.rollout import Engine, EngineName, choose_engine
+from anyorder.training.memory import Estimate, advice, estimate, in_words, machine_memory
+from anyorder.training.space import SpaceName, check_space, flatten, to_policy, to_vector
 
 Algorithm = Literal["open-es", "pgpe", "snes", "sep-cma-es", "cma-es"]
 STAGES = 8
@@ -129,6 +131,29 @@ class Evolution(eqx.Module):
         """Updates after which the schedules have run their course."""
         return self.config.generations
 
+    @property
+    def test_every(self) -> int:
+        return self.config.test_every
+
+    def needs(self) -> Estimate:
+        """The memory a run will take."""
+        config, env = self.config, self.engine.env
+        carried = 16 * env.n_sensors + 16  # a neuron's memory and the world's state
+        most = max(config.episodes, config.final_episodes or 0)
+        size = flatten(self.policy).size
+        return estimate(config.algorithm, size, config.population, most, carried)
+
+    def describe(self) -> str:
+        config, needs = self.config, self.needs()
+        return (
+            f"{needs.parameters:,} parameters, {config.algorithm}, {config.population} candidates x "
+            f"{config.episodes} episodes, {'fused' if self.engine.fused else 'scan'} rollout, "
+            f"about {in_words(needs.total)} of memory"
+        )
+
+    def advice(self) -> str | None:
+        return advice(self.config.algorithm, self.needs(), machine_memory())
+
     def init(self, key: PRNGKeyArray) -> ESState:
         run_key, search_key = jax.random.split(key)
         centre = to_vector(self.config.space, self.policy)
@@ -183,6 +208,13 @@ class Evolution(eqx.Module):
         return policy, float(returns[winner].mean())
 
 
+def make_evolution(
+    policy: AbstractPolicy, env: AbstractEnv, config: ESConfig, rollout: EngineName = "auto"
+) -> Evolution:
+    """Evolution with the engine of this name."""
+    return Evolution(policy, choose_engine(policy, env, rollout), config)
+
+
 HELD_OUT_SEED = 20210907
 """Tests during training use this stream, training and evaluation keys are drawn from others."""
 
@@ -235,7 +267,7 @@ def examination(config: ESConfig, generation: int, limit: int) -> Examination:
     """The examination of this generation, in a world whose episodes last `limit` steps."""
     stage = min(STAGES * generation // config.generations, STAGES - 1) / (STAGES - 1)
 
-    def along(first: float, last: float) -> float:
+    def along(first: float | int, last: float | int) -> float:
         return first + (last - first) * stage
 
     return Examination(

@@ -21,6 +21,19 @@ class Learner(Protocol):
         """Updates a whole run takes."""
         ...
 
+    @property
+    def test_every(self) -> int:
+        """Updates between tests."""
+        ...
+
+    def describe(self) -> str:
+        """One line on what is about to happen."""
+        ...
+
+    def advice(self) -> str | None:
+        """A sentence on what will not go well, or None."""
+        ...
+
     def init(self, key: PRNGKeyArray) -> Any: ...
 
     def update(self, state: Any, number: int) -> tuple[Any, dict[str, Any]]:
@@ -67,9 +80,10 @@ class Report:
 
 
 def learn(
-    learner: Learner, state: Any, progress: Progress, stop: Stop, *, test_every: int
+    learner: Learner, state: Any, progress: Progress, stop: Stop, *, test_every: int | None = None
 ) -> Iterator[Report]:
     """Update until it is time to stop. Whoever iterates may stop at any report, and its state goes on."""
+    test_every = test_every or learner.test_every
     began, earlier = time.monotonic(), progress.seconds
     while progress.updates < stop.updates:
         state, found = learner.update(state, progress.updates)

@@ -1,0 +1,29 @@
+"""The ways to learn, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from anyorder.envs import AbstractEnv
+from anyorder.policies import AbstractPolicy
+from anyorder.rollout import EngineName
+from anyorder.training.es import ESConfig, make_evolution
+from anyorder.training.loop import Learner
+
+MakeLearner = Callable[[AbstractPolicy, AbstractEnv, Any, EngineName], Learner]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to learn: its settings, and how a learner is made of them."""
+
+    config: type
+    make: MakeLearner
+    """From policy, world, settings and the name of a rollout engine (only evolution heeds it)."""
+
+
+METHODS: dict[str, Method] = {
+    "es": Method(ESConfig, make_evolution),
+}
