@@ -72,7 +72,7 @@ def value_at(table, x, x_dot, theta, theta_dot):
     if abs(x) > X_END:
         return ZERO
     side = ONE if x >= ZERO else -ONE
-    theta = side * (theta - TWO_PI * F(np.rint(theta * PER_TURN)))
+    theta = side * (theta - TWO_PI * F(round(theta * PER_TURN)))
     a, b, c, d = place(side * x, side * x_dot, theta, fast_sin(theta), side * theta_dot)
     return between(table, a, b, c, d)
 
@@ -99,7 +99,12 @@ def sweep_row(table, better, i, j, xs, speeds, thetas, spins, pushes, hold, disc
                         fast_sin(angle), fast_cos(angle), push,
                     )  # fmt: skip
                     angle = wrap(angle)
-                    x[lane], x_dot[lane], theta[lane], theta_dot[lane] = x_, x_dot_, angle, theta_dot_
+                    x[lane], x_dot[lane], theta[lane], theta_dot[lane] = (
+                        x_,
+                        x_dot_,
+                        angle,
+                        theta_dot_,
+                    )
                     reward = HALF * (fast_cos(angle) + ONE) * fast_cos(x_ * X_TO_ANGLE)
                     weight[lane] = ZERO if abs(x_) > X_END else weight[lane]
                     total[lane] += weight[lane] * reward
