@@ -17,12 +17,15 @@ from anyorder.cli.sitting import sit, starting_point
 from anyorder.envs import TASKS, AbstractEnv, PerturbedEnv
 from anyorder.errors import UsageError
 from anyorder.neurons import AttentionNeuronConfig
-from anyorder.policies import CONFIGS, ActionKind, InvariantConfig, PlainConfig
+from anyorder.policies import CONFIGS, AbstractPolicy, ActionKind, InvariantConfig, PlainConfig
 from anyorder.rollout import EngineName
-from anyorder.runs import RunFolder, config_from, make_policy
+from anyorder.runs import Agent, RunFolder, config_from, load_agent, make_policy, save_agent
 from anyorder.sensors import perturbation_named
 from anyorder.training import METHODS, ESConfig, Evolution, Learner, Stop
+from anyorder.zoo import open_agent
 
+START = "start"
+"""Where a run keeps a copy of the agent it began from."""
 DESCRIPTION = """Train an agent.
 
   anyorder train cartpole                          sensory neurons, by evolution
@@ -47,6 +50,8 @@ class TrainOptions:
     """attention: sensory neurons; mlp: the order-sensitive control."""
     perturb: str = ""
     """What happens to the sensors while learning, such as reshuffle:100 or double+noise:5+shuffle."""
+    start: str | None = None
+    """Begin from this agent's weights (a run folder or the name of a shipped agent)."""
     out: Path | None = None
     """Folder for the run; a new one under runs/ if left out."""
     seed: int = 0
@@ -87,7 +92,8 @@ def train(options: TrainOptions, command: str) -> Path:
     if options.updates is not None and options.updates < 1:
         raise UsageError(f"--updates must be at least 1, got {options.updates}.")
     folder, facts = _resume(options) if options.resume else (None, _facts(options, command))
-    learner, key = make_learner(facts)
+    start = _start(options, folder)
+    learner, key = make_learner(facts, start)
     if isinstance(learner, Evolution):
         facts["rollout"] = "fused" if learner.engine.fused else "scan"  # the same one on resume
     console.print(f"[bold]{facts['policy']}[/] on {facts['task']}: {learner.describe()}")
@@ -95,6 +101,9 @@ def train(options: TrainOptions, command: str) -> Path:
         console.print(f"[yellow]Advice:[/] {warning}")
     if folder is None:
         folder = RunFolder.create(options.out or _free_folder(facts), facts)
+        if options.start:
+            (folder.path / START).mkdir()
+            save_agent(open_agent(options.start), folder.path / START)
     state, progress = starting_point(folder, learner, key)
     stop = Stop(
         updates=options.updates or learner.planned,
@@ -114,6 +123,8 @@ def _facts(options: TrainOptions, command: str) -> dict[str, Any]:
     """What a run is made of, as its run.json keeps it."""
     from anyorder import __version__
 
+    if options.start:
+        options = _as_started(options, open_agent(options.start))
     return {
         "anyorder": __version__,
         "task": options.task,
@@ -121,6 +132,7 @@ def _facts(options: TrainOptions, command: str) -> dict[str, Any]:
         "method": options.method,
         "policy": options.policy,
         "policy_config": dataclasses.asdict(_policy_config(options)),
+        "start": options.start,
         "config": dataclasses.asdict(getattr(options, options.method)),
         "seed": options.seed,
         "rollout": options.rollout,
@@ -130,9 +142,38 @@ def _facts(options: TrainOptions, command: str) -> dict[str, Any]:
     }
 
 
+def _start(options: TrainOptions, folder: RunFolder | None) -> AbstractPolicy | None:
+    """The policy whose weights the run began or begins from, if it is one of somebody's."""
+    if folder is not None:
+        return load_agent(folder.path / START).policy if folder.facts.get("start") else None
+    return open_agent(options.start).policy if options.start else None
+
+
+def _as_started(options: TrainOptions, agent: Agent) -> TrainOptions:
+    """The options with the policy's settings taken from the agent a run starts from."""
+    if agent.task != options.task or agent.policy.config.actions != _action_kind(options.task):
+        raise UsageError(f"{options.start} was made for {agent.task!r}, not for {options.task!r}.")
+    default = TrainOptions(options.task)
+    given = [
+        name for name in ("policy", "neuron", "hidden")
+        if getattr(options, name) != getattr(default, name)
+    ]  # fmt: skip
+    if given:
+        raise UsageError(f"--{given[0]} is settled by --start {options.start}: leave it out.")
+    config = agent.policy.config
+    changes = {"policy": agent.kind, "hidden": config.hidden}
+    if isinstance(config, InvariantConfig):
+        changes["neuron"] = config.neuron
+    return dataclasses.replace(options, **changes)
+
+
+def _action_kind(task: str) -> ActionKind:
+    return "discrete" if TASKS[task]().discrete else "continuous"
+
+
 def _policy_config(options: TrainOptions) -> Any:
     """The settings of the policy that was asked for."""
-    actions: ActionKind = "discrete" if TASKS[options.task]().discrete else "continuous"
+    actions = _action_kind(options.task)
     if options.policy == "attention":
         return InvariantConfig(options.neuron, options.hidden or 0, actions)
     return PlainConfig(16 if options.hidden is None else options.hidden, actions)
@@ -159,7 +200,14 @@ def _resume(options: TrainOptions) -> tuple[RunFolder, dict[str, Any]]:
     different += changed(options.neuron, neuron, "neuron")
     different += [
         f"--{name}"
-        for name in ("method", "policy", "perturb", "seed", "rollout")  # "auto" is what the run has
+        for name in (
+            "method",
+            "policy",
+            "perturb",
+            "start",
+            "seed",
+            "rollout",
+        )  # "auto" is what the run has
         if getattr(options, name) not in (getattr(default, name), facts.get(name))
     ]
     if options.hidden not in (None, facts.get("policy_config", {}).get("hidden")):
@@ -171,7 +219,9 @@ def _resume(options: TrainOptions) -> tuple[RunFolder, dict[str, Any]]:
     return folder, facts
 
 
-def make_learner(facts: dict[str, Any]) -> tuple[Learner, jax.Array]:
+def make_learner(
+    facts: dict[str, Any], start: AbstractPolicy | None = None
+) -> tuple[Learner, jax.Array]:
     """The learner of a run, and the key its first state is made from."""
     policy_key, run_key = jax.random.split(jax.random.key(facts["seed"]))
     try:
@@ -182,6 +232,7 @@ def make_learner(facts: dict[str, Any]) -> tuple[Learner, jax.Array]:
         method = METHODS[facts["method"]]
         config = config_from(CONFIGS[facts["policy"]], facts["policy_config"])
         policy = make_policy(facts["policy"], env.n_sensors, env.n_actions, config, key=policy_key)
+        policy = start or policy
         if not policy.reads(world.n_sensors):
             raise ValueError(
                 f"a policy of kind {facts['policy']} cannot read {world.n_sensors} sensors"
