@@ -21,7 +21,7 @@ from anyorder.policies import CONFIGS, AbstractPolicy, ActionKind, InvariantConf
 from anyorder.rollout import EngineName
 from anyorder.runs import Agent, RunFolder, config_from, load_agent, make_policy, save_agent
 from anyorder.sensors import perturbation_named
-from anyorder.training import METHODS, ESConfig, Evolution, Learner, Stop
+from anyorder.training import METHODS, ESConfig, Evolution, Learner, PPOConfig, Stop
 from anyorder.zoo import open_agent
 
 START = "start"
@@ -44,8 +44,8 @@ class TrainOptions:
 
     task: Annotated[str, tyro.conf.Positional]
     """The world to learn: cartpole."""
-    method: Literal["es"] = "es"
-    """How to learn: es (evolution)."""
+    method: Literal["es", "ppo"] = "es"
+    """How to learn: es (evolution) or ppo (by gradient, through memory)."""
     policy: Literal["attention", "mlp"] = "attention"
     """attention: sensory neurons; mlp: the order-sensitive control."""
     perturb: str = ""
@@ -74,6 +74,8 @@ class TrainOptions:
     """The layer of sensory neurons."""
     es: ESConfig = field(default_factory=ESConfig)
     """Evolution."""
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    """Proximal policy optimisation."""
 
 
 def main(arguments: list[str]) -> None:

@@ -3,16 +3,22 @@
 from anyorder.training.es import ESConfig, ESState, Evolution
 from anyorder.training.loop import Learner, Progress, Report, Stop, learn
 from anyorder.training.methods import METHODS, Method
+from anyorder.training.ppo import PPO, PPOConfig, PPOState, Training, make_train
 
 __all__ = [
     "METHODS",
+    "PPO",
     "ESConfig",
     "ESState",
     "Evolution",
     "Learner",
     "Method",
+    "PPOConfig",
+    "PPOState",
     "Progress",
     "Report",
     "Stop",
+    "Training",
     "learn",
+    "make_train",
 ]

@@ -11,6 +11,7 @@ from anyorder.policies import AbstractPolicy
 from anyorder.rollout import EngineName
 from anyorder.training.es import ESConfig, make_evolution
 from anyorder.training.loop import Learner
+from anyorder.training.ppo import PPOConfig, make_ppo
 
 MakeLearner = Callable[[AbstractPolicy, AbstractEnv, Any, EngineName], Learner]
 
@@ -26,4 +27,5 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "es": Method(ESConfig, make_evolution),
+    "ppo": Method(PPOConfig, make_ppo),
 }

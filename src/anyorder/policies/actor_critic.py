@@ -1,0 +1,84 @@
+"""A policy, what it adds to its actions by chance, and a judge of how things stand."""
+
+from __future__ import annotations
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from anyorder.policies.base import AbstractPolicy, Memory
+from anyorder.sensors import Sensors
+
+Memories = tuple[Memory, ...]
+"""The policy's memory and, if it has sensory neurons of its own, the critic's."""
+
+
+class Judgement(eqx.Module):
+    """What an actor-critic makes of one step."""
+
+    raw: Float[Array, " actions"]
+    """What the policy's head says; see `Decision.raw`."""
+    value: Float[Array, ""]
+    memory: Memories
+    """As if the most likely action had been taken: `acted` puts in the one that was."""
+
+
+class ActorCritic(eqx.Module):
+    """The value is read from a policy's code, so it is as invariant to the order of sensors as that."""
+
+    policy: AbstractPolicy
+    critic: AbstractPolicy | None
+    """Whose code the value is read from, if not the policy's own."""
+    value: eqx.nn.MLP
+    log_sd: Float[Array, " actions"]
+
+    def __init__(
+        self,
+        policy: AbstractPolicy,
+        n_sensors: int,
+        *,
+        separate: bool,
+        hidden: int,
+        sd: float,
+        key: PRNGKeyArray,
+    ):
+        """**Arguments:**
+
+        - `policy`: the actor, and where a separate critic starts from.
+        - `n_sensors`: sensors of some world the policy can read.
+        - `hidden`: units in each of the value's two tanh layers.
+        - `sd`: of the noise on a continuous action, before it is squashed.
+        """
+        code = jax.eval_shape(
+            lambda: policy.decide(Sensors.of(jnp.zeros(n_sensors)), policy.init(n_sensors)).code
+        )
+        self.policy = policy
+        self.critic = policy if separate else None
+        self.value = eqx.nn.MLP(
+            math.prod(code.shape), "scalar", hidden, depth=2, activation=jnp.tanh, key=key
+        )
+        self.log_sd = jnp.full(policy.n_actions, math.log(sd))
+
+    def init(self, n_sensors: int) -> Memories:
+        """The memory before the first step."""
+        both = (self.policy,) if self.critic is None else (self.policy, self.critic)
+        return tuple(each.init(n_sensors) for each in both)
+
+    def judge(self, sensors: Sensors, memory: Memories) -> Judgement:
+        decision = self.policy.decide(sensors, memory[0])
+        if self.critic is None:
+            return Judgement(decision.raw, self._value(decision.code), (decision.memory,))
+        own = self.critic.decide(sensors, memory[1])
+        return Judgement(decision.raw, self._value(own.code), (decision.memory, own.memory))
+
+    def _value(self, code: Float[Array, "slots *features"]) -> Float[Array, ""]:
+        flat = code.reshape(-1)
+        return self.value(jnp.sign(flat) * jnp.log1p(jnp.abs(flat)))  # readings have no bounds
+
+    @staticmethod
+    def acted(memory: Memories, action: Float[Array, " actions"]) -> Memories:
+        """The memory of having taken this action."""
+        return tuple(Memory(each.neurons, action) for each in memory)
