@@ -9,6 +9,8 @@ import time
 import numpy as np
 import pytest
 
+from anyorder.cli import main
+
 SMALL = [
     "--es.population", "8", "--es.episodes", "4", "--es.test-every", "5", "--es.test-episodes", "32",
     "--es.finalists", "2",
@@ -77,7 +79,7 @@ def anyorder_modules(cwd):
     return set(done.stdout.split("#")[-1].split())
 
 
-@pytest.mark.parametrize("command", ["train", "evaluate", "zoo", "import", "demo"])
+@pytest.mark.parametrize("command", ["train", "evaluate", "report", "zoo", "import", "demo"])
 def test_every_command_explains_itself(command, tmp_path):
     text = anyorder(command, "--help", cwd=tmp_path).stdout
     assert len(text.splitlines()) > 8
@@ -275,6 +277,44 @@ def test_evaluation_writes_what_it_shows(run):
     assert plain["episodes"] == 40
     assert plain["ci95"][0] <= plain["mean"] <= plain["ci95"][1]
     assert f"{plain['mean']:.0f} ±" in done.stdout
+
+
+def test_a_report_holds_what_the_run_wrote(run, tmp_path):
+    arguments = ["report", run, "--json", "report.json", "--thresholds", "-1000", "9999"]
+    done = anyorder(*arguments, cwd=tmp_path)
+    facts = json.loads((tmp_path / "report.json").read_text())
+    (cell,) = facts["cells"]
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert cell["runs"][0]["final"] == pytest.approx(lines[-1]["test"])
+    assert [found["steps"]["reached"] for found in cell["thresholds"]] == [1, 0]
+    assert cell["thresholds"][0]["steps"]["median"] == lines[0]["steps"]
+    assert "mlp by es" in (tmp_path / "report.html").read_text()
+    assert "mlp by es" in done.stdout
+
+
+def test_a_report_overwrites_a_report_and_nothing_else(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.html").write_text("mine")
+    (tmp_path / "found.json").write_text('{"agent": "mine"}')
+    for _ in range(2):
+        main(["report", str(run), "--json", "report.json"])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for arguments, words in (
+        ([run, "--out", "notes.html"], "Nothing was overwritten"),
+        ([run, "--out", "."], "Nothing was overwritten"),
+        ([run, "--out", "new.html", "--json", "found.json"], "Nothing was overwritten"),
+        ([run, "--out", "new.html", "--json", "new.html"], "name the same file"),
+        ([run, "--evaluation", "notes.html"], "no evaluation of anyorder"),
+        ([run, "--evaluation", "nowhere.json"], "cannot be read"),
+        ([run, tmp_path], "There is no run in"),
+        ([], "name at least one run folder"),
+    ):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(["report", *map(str, arguments)])
+        assert ended.value.code == 2
+        assert words in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_an_imported_agent_is_evaluated(tmp_path, released):

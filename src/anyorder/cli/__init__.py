@@ -8,6 +8,7 @@ import sys
 COMMANDS = {
     "train": "train an agent: anyorder train cartpole --out runs/first",
     "evaluate": "test an agent: anyorder evaluate cartpole --protocol paper",
+    "report": "compare runs in one page: anyorder report runs/* --out report.html",
     "zoo": "list the agents that come with anyorder",
     "import": "turn released weights into an agent: anyorder import cartpole_pi.npz",
     "demo": "train a small agent before your eyes, then show what the shipped one can do",
@@ -33,6 +34,7 @@ def usage() -> str:
         "  anyorder evaluate cartpole --protocol paper    how good is the shipped agent?",
         "  anyorder train cartpole --minutes 2 --out runs/first",
         "  anyorder evaluate runs/first --protocol shuffled",
+        "  anyorder report runs/first",
     ]
     return "\n".join(lines)
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import tyro
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -55,7 +56,7 @@ def progress_bar(unit: str) -> Progress:
 def show(table: Table) -> None:
     """Print a table, blank cells in the first column repeating the one above."""
     rich = RichTable(
-        title=table.title,
+        title=escape(table.title),
         box=box.SIMPLE_HEAD,
         title_justify="left",
         title_style="bold",
@@ -64,19 +65,24 @@ def show(table: Table) -> None:
     for index, column in enumerate(table.columns):
         rich.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
     for row in table.rows:
-        rich.add_row(*row)
+        rich.add_row(*map(escape, row))
     console.print(rich)
     if table.note:
-        console.print(f"  {table.note}", style="dim")
+        console.print(f"  {escape(table.note)}", style="dim")
 
 
 def write_json(path: Path, facts: Mapping[str, Any]) -> None:
     """Write what a machine should read."""
+    write_file(path, json.dumps(facts, indent=2) + "\n")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole, and its folder where there is none."""
     from anyorder.runs import write_text
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(facts, indent=2) + "\n")
+        write_text(path, text)
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written ({error.strerror}): give another file."

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from anyorder.report.cells import Cell
+from anyorder.report.curves import Against, Centre, along, curve
 from anyorder.report.recording import Recording
 from anyorder.report.tables import HEADINGS
 
@@ -109,3 +114,101 @@ def attention_over_time(
 def _finish(figure: Figure, axes: Any, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)
+
+
+DASHES = ("", "6 3", "2 2")
+"""Lines of the 1st, 9th and 17th method on; each has a colour of its own among COLOURS."""
+COLOURS = 8
+
+
+def curves_over_seeds(cells: Sequence[Cell], against: Against, centre: Centre) -> str:
+    """An SVG of every cell's held-out score along steps or seconds, for use inside a page.
+
+    Its colours are the page's variables --ink, --rule and --c0, --c1, ..., so it follows the page
+    from light to dark.
+    """
+    ends = [along(run, against)[-1] for cell in cells for run in cell.tested]
+    unit, name = _unit(max(ends, default=1.0), against)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": against, "font.size": 11}):
+        figure = Figure(figsize=(5.6, 4), layout="constrained")
+        axes = figure.subplots()
+        faint = min(
+            0.35, max(0.1, 6 / max(1, len(ends)))
+        )  # many seeds together must not hide the means
+        for index, cell in enumerate(cells):
+            _draw_cell(axes, cell, against, centre, unit, index, faint)
+        starts = [along(run, against)[0] for cell in cells for run in cell.tested]
+        if ends and max(ends) > UNEVEN * min(ends) and min(starts) > 0:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        else:
+            axes.set_xlim(left=0)
+        axes.set_xlabel(name, color=INK_MARK)
+        axes.set_ylabel("held-out score", color=INK_MARK)
+        axes.tick_params(colors=INK_MARK, which="both")
+        axes.grid(axis="y", color=RULE_MARK, lw=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(RULE_MARK)
+        file = StringIO()
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return _for_a_page(file.getvalue(), against)
+
+
+INK_MARK, RULE_MARK, SERIES_MARK = "#010101", "#020202", "#0300"
+UNEVEN = 20
+"""Where the longest run is this many times the shortest, the axis is logarithmic."""
+
+
+def _draw_cell(
+    axes: Any, cell: Cell, against: Against, centre: Centre, unit: float, index: int, faint: float
+) -> None:
+    colour = f"{SERIES_MARK}{index % COLOURS:02x}"
+    dash = DASHES[index // COLOURS % len(DASHES)]
+    style = (0, tuple(map(float, dash.split()))) if dash else "solid"
+    if len(cell.tested) > 1:
+        for run in cell.tested:
+            axes.plot(along(run, against) / unit, run.score, color=colour, lw=0.8, alpha=faint)
+    found = curve(cell, against, centre)
+    axes.fill_between(
+        found.at / unit,
+        found.low,
+        found.high,
+        color=colour,
+        alpha=min(0.16, 0.2 * faint + 0.09),
+        lw=0,
+    )
+    all_there = found.seeds == len(cell.tested)
+    missing = np.pad(~all_there, 1)
+    some_missing = missing[:-2] | missing[1:-1] | missing[2:]  # up to where the thick line begins
+    for where, width in ((all_there, 2.2), (some_missing, 1.0)):
+        scores = np.where(where, found.centre, np.nan)
+        axes.plot(found.at / unit, scores, color=colour, lw=width, ls=style)
+    if len(found.at) == 1:
+        axes.plot(found.at / unit, found.centre, color=colour, marker="o")
+
+
+def _unit(longest: float, against: Against) -> tuple[float, str]:
+    """What an axis counts in, and how it is called."""
+    if against == "seconds":
+        units = ((7200.0, 3600.0, "hours"), (240.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+    else:
+        units = (
+            (2e9, 1e9, "environment steps, thousand millions"),
+            (2e6, 1e6, "environment steps, millions"),
+            (2e3, 1e3, "environment steps, thousands"),
+            (0.0, 1.0, "environment steps"),
+        )
+    return next((unit, name) for least, unit, name in units if longest >= least)
+
+
+def _for_a_page(svg: str, prefix: str) -> str:
+    """The drawing without its file's header, in the page's colours, its ids apart from others'."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    svg = re.sub(
+        r'(<svg[^>]*?) width="[^"]*"', r"\1", re.sub(r' height="[^"]*pt"', "", svg, count=1)
+    )
+    svg = re.sub(rf"{SERIES_MARK}(\w\w)\b", lambda mark: f"var(--c{int(mark[1], 16)})", svg)
+    return svg.replace(INK_MARK, "var(--ink)").replace(RULE_MARK, "var(--rule)")
