@@ -136,6 +136,7 @@ def as_json(
     return {
         "agent": name,
         "task": agent.task,
+        "policy": agent.kind,
         "protocols": {protocol: summary.as_json() for protocol, summary in found.items()},
         "not_played": [protocol for protocol in protocols if protocol not in found],
     }

@@ -21,7 +21,7 @@ from anyorder.policies import CONFIGS, AbstractPolicy, ActionKind, InvariantConf
 from anyorder.rollout import EngineName
 from anyorder.runs import Agent, RunFolder, config_from, load_agent, make_policy, save_agent
 from anyorder.sensors import perturbation_named
-from anyorder.training import METHODS, ESConfig, Evolution, Learner, PPOConfig, Stop
+from anyorder.training import METHODS, DQNConfig, ESConfig, Evolution, Learner, PPOConfig, Stop
 from anyorder.zoo import open_agent
 
 START = "start"
@@ -43,8 +43,8 @@ class TrainOptions:
     """Options of `anyorder train`."""
 
     task: Annotated[str, tyro.conf.Positional]
-    """The world to learn: cartpole."""
-    method: Literal["es", "ppo"] = "es"
+    """The world to learn: cartpole, or cartpole-discrete, whose pushes are choices."""
+    method: Literal["es", "ppo", "dqn"] = "es"
     """How to learn: es (evolution) or ppo (by gradient, through memory)."""
     policy: Literal["attention", "mlp"] = "attention"
     """attention: sensory neurons; mlp: the order-sensitive control."""
@@ -72,6 +72,8 @@ class TrainOptions:
     """Units of the head's tanh layer: none for attention, 16 for mlp if left out."""
     neuron: AttentionNeuronConfig = field(default_factory=AttentionNeuronConfig)
     """The layer of sensory neurons."""
+    dqn: DQNConfig = field(default_factory=DQNConfig)
+    """Deep Q-learning."""
     es: ESConfig = field(default_factory=ESConfig)
     """Evolution."""
     ppo: PPOConfig = field(default_factory=PPOConfig)

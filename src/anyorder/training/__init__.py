@@ -1,5 +1,6 @@
 """Ways to learn, all with the same two functions: `init(key)` and `update(state)`."""
 
+from anyorder.training.dqn import DQNConfig, DQNState, QLearning
 from anyorder.training.es import ESConfig, ESState, Evolution
 from anyorder.training.loop import Learner, Progress, Report, Stop, learn
 from anyorder.training.methods import METHODS, Method
@@ -8,6 +9,8 @@ from anyorder.training.ppo import PPO, PPOConfig, PPOState, Training, make_train
 __all__ = [
     "METHODS",
     "PPO",
+    "DQNConfig",
+    "DQNState",
     "ESConfig",
     "ESState",
     "Evolution",
@@ -16,6 +19,7 @@ __all__ = [
     "PPOConfig",
     "PPOState",
     "Progress",
+    "QLearning",
     "Report",
     "Stop",
     "Training",

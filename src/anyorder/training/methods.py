@@ -9,6 +9,7 @@ from typing import Any
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
 from anyorder.rollout import EngineName
+from anyorder.training.dqn import DQNConfig, make_dqn
 from anyorder.training.es import ESConfig, make_evolution
 from anyorder.training.loop import Learner
 from anyorder.training.ppo import PPOConfig, make_ppo
@@ -27,5 +28,6 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "es": Method(ESConfig, make_evolution),
+    "dqn": Method(DQNConfig, make_dqn),
     "ppo": Method(PPOConfig, make_ppo),
 }
