@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anyorder.neurons import NEURONS, AttentionNeuron, AttentionNeuronConfig
+from anyorder.neurons import NEURONS, AttentionNeuron, AttentionNeuronConfig, StackedNeuron
 from anyorder.policies import POLICIES, InvariantConfig, InvariantPolicy, Memory, PlainPolicy
 from anyorder.sensors import Sensors
 
@@ -17,6 +17,7 @@ CONFIGS = {
     "ant": AttentionNeuronConfig(slots=32, bias=True, scaled=True),
     "softmax": AttentionNeuronConfig(weighting="softmax"),
     "fixed gain": AttentionNeuronConfig(gain=0.5),
+    "stacked": AttentionNeuronConfig(memory="stacked", stack=3),
 }
 INVARIANT = {
     **{name: InvariantConfig(neuron) for name, neuron in CONFIGS.items()},
@@ -51,7 +52,7 @@ def assert_same(one, other, atol=1e-5):
 
 
 def test_every_registered_kind_is_tested():
-    assert set(NEURONS.values()) == {AttentionNeuron}
+    assert set(NEURONS.values()) == {AttentionNeuron, StackedNeuron}
     assert set(POLICIES.values()) == {InvariantPolicy, PlainPolicy}
 
 

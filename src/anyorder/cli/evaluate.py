@@ -121,7 +121,9 @@ def summaries(
 
 def show_results(agents: Mapping[str, Agent], results: Mapping[str, Mapping[str, Summary]]) -> None:
     """Print the tables."""
-    for table in evaluation_tables(results, {name: agent.kind for name, agent in agents.items()}):
+    kinds = {name: agent.kind for name, agent in agents.items()}
+    tasks = {name: agent.task for name, agent in agents.items()}
+    for table in evaluation_tables(results, kinds, tasks):
         show(table)
 
 

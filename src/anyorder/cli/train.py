@@ -45,7 +45,8 @@ class TrainOptions:
     task: Annotated[str, tyro.conf.Positional]
     """The world to learn: cartpole, or cartpole-discrete, whose pushes are choices."""
     method: Literal["es", "ppo", "dqn"] = "es"
-    """How to learn: es (evolution) or ppo (by gradient, through memory)."""
+    """How to learn: es (evolution), ppo (by gradient, through memory) or dqn (deep Q-learning, for
+    worlds of choices)."""
     policy: Literal["attention", "mlp"] = "attention"
     """attention: sensory neurons; mlp: the order-sensitive control."""
     perturb: str = ""

@@ -1,10 +1,24 @@
 """Worlds with sensors, as pure functions."""
 
+from collections.abc import Callable
+
 from anyorder.envs.base import AbstractEnv, EnvState, Step
 from anyorder.envs.cartpole import CartPoleSwingUpHarder
+from anyorder.envs.discrete import DiscreteActions
 from anyorder.envs.perturbed import PerturbedEnv
 
-TASKS: dict[str, type[AbstractEnv]] = {"cartpole": CartPoleSwingUpHarder}
+TASKS: dict[str, Callable[[], AbstractEnv]] = {
+    "cartpole": CartPoleSwingUpHarder,
+    "cartpole-discrete": lambda: DiscreteActions(CartPoleSwingUpHarder(), levels=3),
+}
 """Every world that can be named on the command line."""
 
-__all__ = ["TASKS", "AbstractEnv", "CartPoleSwingUpHarder", "EnvState", "PerturbedEnv", "Step"]
+__all__ = [
+    "TASKS",
+    "AbstractEnv",
+    "CartPoleSwingUpHarder",
+    "DiscreteActions",
+    "EnvState",
+    "PerturbedEnv",
+    "Step",
+]

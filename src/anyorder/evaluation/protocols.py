@@ -48,7 +48,7 @@ SUITES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Several tests under one name."""
 
-SUCCESS = {"cartpole": 500.0}
+SUCCESS = {"cartpole": 500.0, "cartpole-discrete": 500.0}
 """The return above which an episode counts as a success."""
 
 BATCH = 500

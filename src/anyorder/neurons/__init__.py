@@ -2,9 +2,10 @@
 
 from anyorder.neurons.attention import WEIGHTINGS, dot_scores, sinusoidal_table
 from anyorder.neurons.base import AbstractNeuron, Message, NeuronMemory
+from anyorder.neurons.stacked import StackedNeuron
 from anyorder.neurons.vector import AttentionNeuron, AttentionNeuronConfig
 
-NEURONS: dict[str, type[AbstractNeuron]] = {"attention": AttentionNeuron}
+NEURONS: dict[str, type[AbstractNeuron]] = {"attention": AttentionNeuron, "stacked": StackedNeuron}
 
 __all__ = [
     "NEURONS",
@@ -14,6 +15,7 @@ __all__ = [
     "AttentionNeuronConfig",
     "Message",
     "NeuronMemory",
+    "StackedNeuron",
     "dot_scores",
     "sinusoidal_table",
 ]

@@ -31,8 +31,12 @@ class AttentionNeuronConfig:
 
     slots: int = 16
     """Size of the code: queries that attend to the sensors."""
+    memory: Literal["recurrent", "stacked"] = "recurrent"
+    """What a neuron goes by: an LSTM's memory, or a layer that reads its last few signals."""
+    stack: int = 4
+    """Signals a stacked neuron goes by, the newest among them."""
     hidden: int = 8
-    """LSTM units in each neuron; also the width of the query table."""
+    """Units in each neuron, LSTM or layer; also the width of the query table."""
     width: int = 32
     """Width in which queries and keys are compared."""
     weighting: Literal["tanh", "softmax"] = "tanh"
@@ -49,10 +53,12 @@ class AttentionNeuronConfig:
     whose every sensor is doubled gives the same code (0.5 for 10 inputs, as in the paper)."""
 
     def __post_init__(self):
-        if min(self.slots, self.hidden, self.width) < 1:
+        if min(self.slots, self.hidden, self.width, self.stack) < 1:
             raise ValueError(
-                "A neuron needs at least one slot, one hidden unit and a width of one."
+                "A neuron needs at least one slot, one hidden unit, a width and a stack of one."
             )
+        if self.memory not in ("recurrent", "stacked"):
+            raise ValueError(f"Unknown memory {self.memory!r}: try recurrent or stacked.")
         if self.weighting not in WEIGHTINGS:
             raise ValueError(f"Unknown weighting {self.weighting!r}: try {', '.join(WEIGHTINGS)}.")
 
@@ -118,11 +124,7 @@ class AttentionNeuron(AbstractNeuron):
 
     def gain(self, sensors: Sensors) -> Float[Array, ""]:
         """The factor on the code for this many sensors."""
-        if self.config.gain is not None:
-            return jnp.asarray(self.config.gain, dtype=sensors.values.dtype)
-        if self.config.weighting == "softmax":  # a mean already
-            return jnp.ones((), dtype=sensors.values.dtype)
-        return self.usual_sensors / jnp.maximum(sensors.present.sum(), self.usual_sensors)
+        return gain(self.config, self.usual_sensors, sensors)
 
     def _remember(self, readings, present, previous_action, memory: CellMemory) -> CellMemory:
         """Each neuron takes in its signal and the action; those of absent sensors stay as they were."""
@@ -136,6 +138,24 @@ class AttentionNeuron(AbstractNeuron):
         return tuple(jnp.where(keep, n, old) for n, old in zip(new, memory, strict=True))  # type: ignore[return-value]
 
     def _scores(self, keys: Float[Array, "sensors hidden"]) -> Float[Array, "slots sensors"]:
-        table = jnp.asarray(sinusoidal_table(self.config.slots, self.config.hidden), keys.dtype)
-        queries = jax.vmap(self.query_map)(table)
-        return dot_scores(queries, jax.vmap(self.key_map)(keys), scaled=self.config.scaled)
+        return table_scores(self.config, self.query_map, self.key_map, keys)
+
+
+def gain(config: AttentionNeuronConfig, usual_sensors: int, sensors: Sensors) -> Float[Array, ""]:
+    """The factor on the code for this many sensors, of neurons that usually have `usual_sensors`."""
+    if config.gain is not None:
+        return jnp.asarray(config.gain, dtype=sensors.values.dtype)
+    if config.weighting == "softmax":  # a mean already
+        return jnp.ones((), dtype=sensors.values.dtype)
+    return usual_sensors / jnp.maximum(sensors.present.sum(), usual_sensors)
+
+
+def table_scores(
+    config: AttentionNeuronConfig,
+    query_map: eqx.nn.Linear,
+    key_map: eqx.nn.Linear,
+    keys: Float[Array, "sensors hidden"],
+) -> Float[Array, "slots sensors"]:
+    """Scores of every slot's place in the query table for every neuron."""
+    table = jnp.asarray(sinusoidal_table(config.slots, config.hidden), keys.dtype)
+    return dot_scores(jax.vmap(query_map)(table), jax.vmap(key_map)(keys), scaled=config.scaled)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from anyorder.neurons import AbstractNeuron, AttentionNeuron, AttentionNeuronConfig
+from anyorder.neurons import AbstractNeuron, AttentionNeuron, AttentionNeuronConfig, StackedNeuron
 from anyorder.policies.base import (
     AbstractPolicy,
     ActionKind,
@@ -58,7 +58,8 @@ class InvariantPolicy(AbstractPolicy):
         """
         config = config or InvariantConfig()
         neuron_key, head_key = jax.random.split(key)
-        self.neuron = AttentionNeuron(n_sensors, n_actions, config.neuron, key=neuron_key)
+        kind = StackedNeuron if config.neuron.memory == "stacked" else AttentionNeuron
+        self.neuron = kind(n_sensors, n_actions, config.neuron, key=neuron_key)
         self.head = linear_head(config.neuron.slots, n_actions, config.hidden, key=head_key)
         self.n_actions = n_actions
         self.hidden = config.hidden
@@ -66,7 +67,7 @@ class InvariantPolicy(AbstractPolicy):
 
     @property
     def config(self) -> InvariantConfig:
-        assert isinstance(self.neuron, AttentionNeuron)
+        assert isinstance(self.neuron, AttentionNeuron | StackedNeuron)
         return InvariantConfig(self.neuron.config, self.hidden, self.actions)
 
     def reads(self, n_sensors: int) -> bool:

@@ -21,6 +21,11 @@ HEADINGS: dict[str, str] = {
     "dropped": "one dropped",
     "flicker": "each absent 10%",
 }
+WORLDS = {
+    "cartpole": "CartPoleSwingUpHarder",
+    "cartpole-discrete": "CartPoleSwingUpHarder by choices",
+}
+"""Tasks as tables call them."""
 FIXED = ("plain", "shuffled", "doubled", "noise5")
 RESHUFFLED_TITLE = "Sensors reshuffled during the episode"
 COLUMNS = ("sensors", "agent", "mean ± sd", "95% CI", "IQM", "success", "paper")
@@ -47,8 +52,17 @@ Results = Mapping[str, Mapping[str, Summary]]
 """Summaries by agent, then by protocol."""
 
 
-def evaluation_tables(results: Results, kinds: Mapping[str, str]) -> list[Table]:
-    """One table per family of protocols; `kinds` gives each agent's kind of policy."""
+def evaluation_tables(
+    results: Results, kinds: Mapping[str, str], tasks: Mapping[str, str] | None = None
+) -> list[Table]:
+    """One table per family of protocols.
+
+    `kinds` gives each agent's kind of policy and `tasks` its world, cartpole for those left out. The
+    paper's figures stand beside agents of its own world only.
+    """
+    tasks = {name: (tasks or {}).get(name, "cartpole") for name in results}
+    title = " and ".join(dict.fromkeys(WORLDS.get(task, task) for task in tasks.values()))
+    kinds = {name: kind for name, kind in kinds.items() if tasks.get(name) == "cartpole"}
     asked = {protocol for found in results.values() for protocol in found}
     counts = {summary.episodes for found in results.values() for summary in found.values()}
     episodes = f"{' or '.join(f'{count:,}' for count in sorted(counts))} episodes each"
@@ -57,7 +71,7 @@ def evaluation_tables(results: Results, kinds: Mapping[str, str]) -> list[Table]
     reshuffled = [name for name in RESHUFFLED if name in asked]
     others = [name for name in HEADINGS if name in asked - {*FIXED, *RESHUFFLED}]
     if fixed:
-        tables.append(_table(f"CartPoleSwingUpHarder, {episodes}", fixed, results, kinds))
+        tables.append(_table(f"{title}, {episodes}", fixed, results, kinds))
     if reshuffled not in ([], ["plain"]):
         tables.append(_table(RESHUFFLED_TITLE, reshuffled, results, kinds))
     if others:
@@ -75,7 +89,7 @@ def _table(
             heading = "never"
         for agent, found in results.items():
             cells = _cells(found[protocol]) if protocol in found else ("–",) * 4
-            rows.append((heading, Path(agent).name, *cells, _paper(kinds[agent], protocol)))
+            rows.append((heading, Path(agent).name, *cells, _paper(kinds.get(agent), protocol)))
             heading = ""
     note = "– cannot be played: the agent reads a fixed number of sensors."
     return Table(title, COLUMNS, tuple(rows), note if any("–" in row[2:] for row in rows) else "")
@@ -91,6 +105,6 @@ def _cells(summary: Summary) -> tuple[str, str, str, str]:
     )
 
 
-def _paper(kind: str, protocol: str) -> str:
-    found = PAPER.get(kind, {}).get(protocol)
+def _paper(kind: str | None, protocol: str) -> str:
+    found = PAPER.get(kind or "", {}).get(protocol)
     return f"{found[0]} ± {found[1]}" if found else ""
