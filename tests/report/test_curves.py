@@ -8,6 +8,7 @@ import pytest
 from tests.report.written_runs import make_run
 
 from anyorder.errors import UsageError
+from anyorder.report import Comparison
 from anyorder.report.cells import labels, read_run, run_folders, sort_into_cells
 from anyorder.report.curves import common_budget, curve, reached, score_at, spread
 
@@ -48,10 +49,18 @@ def test_a_folder_of_runs_stands_for_its_runs_and_no_run_counts_twice(tmp_path):
         run_folders([tmp_path, tmp_path / "empty"])
 
 
-def test_runs_of_different_tasks_are_not_compared(tmp_path):
-    runs = [read_run(make_run(tmp_path / task, task=task)) for task in ("cartpole", "ant")]
-    with pytest.raises(UsageError, match="different tasks"):
-        sort_into_cells(runs)
+def test_tasks_and_kinds_of_actions_set_cells_apart_once(tmp_path):
+    for task, actions in (("cartpole", "continuous"), ("cartpole-discrete", "discrete")):
+        config = {"hidden": 16, "actions": actions}
+        make_run(tmp_path / task, task=task, policy_config=config, perturb="")
+    cells = sort_into_cells([read_run(path) for path in run_folders([tmp_path])])
+    assert [cell.label for cell in cells] == [
+        "mlp by es, on cartpole", "mlp by es, on cartpole-discrete",
+    ]  # fmt: skip
+    assert "different tasks (cartpole, cartpole-discrete)" in Comparison(tuple(cells)).remarks()[0]
+    one = {"method": "es", "policy": "mlp", "perturb": "", "rollout": "fused"}
+    two = {"method": "ppo", "policy": "mlp", "perturb": "shuffle", "rollout": "auto"}
+    assert labels([one, two]) == ["mlp by es, no perturb", "mlp by ppo, perturb shuffle"]
 
 
 def test_a_line_cut_short_and_scores_that_are_no_numbers_are_left_out(tmp_path):

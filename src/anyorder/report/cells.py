@@ -17,8 +17,13 @@ from anyorder.runs import AGENT_FILE, RunFolder, read_facts
 
 OWN = ("format", "kind", "seed", "started", "command", "out")
 """Facts of run.json that each run has to itself."""
-SCOPES = {"config": "method", "policy_config": "policy"}
-"""Settings that mean something only beside others of the same method, or policy."""
+SCOPES = {
+    "config": "method",
+    "rollout": "method",
+    "policy_config.actions": "task",
+    "policy_config": "policy",
+}
+"""Settings that mean something only beside others of the same method, task or policy."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +126,6 @@ def read_run(path: Path) -> Run:
 
 def sort_into_cells(runs: Sequence[Run]) -> list[Cell]:
     """Cells in the order their first runs come in, each named by what sets it apart."""
-    tasks = sorted({str(run.facts.get("task")) for run in runs})
-    if len(tasks) > 1:
-        raise UsageError(
-            f"These runs learn different tasks ({', '.join(tasks)}), whose scores cannot be "
-            "compared: make a report for each."
-        )
     by_settings: dict[str, list[Run]] = {}
     for run in runs:
         shared = {name: value for name, value in run.facts.items() if name not in OWN}
@@ -161,7 +160,7 @@ def labels(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     for facts in settings:
         words = [" by ".join(str(facts[name]) for name in ("policy", "method") if name in facts)]
         for name in facts:
-            scope = SCOPES.get(name.partition(".")[0])
+            scope = SCOPES.get(name, SCOPES.get(name.partition(".")[0]))
             peers = [
                 other for other in settings if not scope or other.get(scope) == facts.get(scope)
             ]
@@ -177,9 +176,9 @@ def _in_words(name: str, value: Any) -> str:
     word = name.rpartition(".")[2].replace("_", " ")
     if isinstance(value, bool):
         return word if value else f"no {word}"
-    if value is None:
+    if value is None or value == "":
         return f"no {word}"
-    return str(value) if word == "device" else f"{word} {value}"
+    return {"device": str(value), "task": f"on {value}"}.get(word, f"{word} {value}")
 
 
 def _is_number(value: Any) -> bool:

@@ -37,6 +37,11 @@ class Comparison:
     thresholds: tuple[float, ...] = (300.0, 400.0, 500.0)
     centre: Centre = "mean"
 
+    @property
+    def tasks(self) -> list[str]:
+        """The worlds the runs learn."""
+        return list(dict.fromkeys(str(cell.settings.get("task")) for cell in self.cells))
+
     def tables(self) -> list[Table]:
         """Scores, what they cost, and when they were reached."""
         tables = [self._scores(), self._costs()]
@@ -52,7 +57,7 @@ class Comparison:
     def as_json(self) -> dict[str, Any]:
         """All of it for a machine; what is not known or was never reached is null."""
         return {
-            "task": self.cells[0].settings.get("task"),
+            "tasks": self.tasks,
             "centre": self.centre,
             "verdicts": self.verdicts(),
             "remarks": self.remarks(),
@@ -62,6 +67,11 @@ class Comparison:
     def remarks(self) -> list[str]:
         """What a reader should mind about these runs before believing the numbers."""
         found = [remark for cell in self.cells for remark in _remarks(cell)]
+        if len(self.tasks) > 1:
+            found.append(
+                f"These runs learn different tasks ({', '.join(self.tasks)}): their scores can be "
+                "compared only if the tasks reward alike."
+            )
         lengths = [length for cell in self.cells for length in _lengths(cell)]
         if lengths:
             found.append(

@@ -75,9 +75,8 @@ pre { padding: .5rem; overflow-x: auto; border-radius: 4px; }
 def page(comparison: Comparison, evaluations: Sequence[Table] = (), *, version: str = "") -> str:
     """The whole page. `evaluations` are tables of tests of finished agents."""
     cells = comparison.cells
-    task = str(cells[0].settings.get("task"))
     runs = [run for cell in cells for run in cell.runs]
-    title = f"Learning {task}"
+    title = f"Learning {' and '.join(comparison.tasks)}"
     extent = f"{_plural(len(runs), 'run')} of {_plural(len(cells), 'method')}"
     parts = [
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{MARKER}',
