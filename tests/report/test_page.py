@@ -184,14 +184,15 @@ def test_evaluations_are_read_back(tmp_path):
     import numpy as np
 
     summary = summarize(np.array([0.0, 400.0, 800.0]), threshold=500.0)
-    facts = {"agent": "runs/first", "policy": "mlp", "protocols": {"plain": summary.as_json()}}
+    protocols = {"plain": summary.as_json()}
+    facts = {"agent": "runs/first", "task": "cartpole", "policy": "mlp", "protocols": protocols}
     files = [tmp_path / "first.json", tmp_path / "again.json"]
     for file in files:
         file.write_text(json.dumps(facts))
-    results, kinds = read_evaluations(files)
+    results, kinds, tasks = read_evaluations(files)
     assert list(results) == ["runs/first", f"runs/first ({files[1]})"]
     assert results["runs/first"]["plain"].mean == pytest.approx(400)
-    (table,) = evaluation_tables(results, kinds)
+    (table,) = evaluation_tables(results, kinds, tasks)
     assert table.rows[0][1] == "first"
     assert table.rows[0][-1] == "593 ± 433"
     for spoilt in ("[]", "{}", '{"agent": "a", "protocols": {"juggle": {}}}', "no json"):

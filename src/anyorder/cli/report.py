@@ -62,8 +62,8 @@ def main(arguments: list[str]) -> None:
     cells = sort_into_cells([read_run(path) for path in run_folders(options.runs)])
     thresholds = tuple(sorted(set(options.thresholds)))
     comparison = Comparison(tuple(cells), thresholds, options.centre)
-    results, kinds = read_evaluations(options.evaluation)
-    tables = evaluation_tables(results, kinds) if results else []
+    results, kinds, tasks = read_evaluations(options.evaluation)
+    tables = evaluation_tables(results, kinds, tasks) if results else []
     html = page(comparison, tables, version=__version__)
     facts = {"kind": "report", "anyorder": __version__, **comparison.as_json()}
     facts["evaluations"] = {

@@ -14,23 +14,29 @@ from anyorder.runs import AGENT_FILE, read_facts
 
 def read_evaluations(
     files: Sequence[Path],
-) -> tuple[dict[str, dict[str, Summary]], dict[str, str]]:
-    """Summaries by agent and protocol, and each agent's kind of policy where it is known."""
+) -> tuple[dict[str, dict[str, Summary]], dict[str, str], dict[str, str]]:
+    """Summaries by agent and protocol; each agent's kind of policy, where it is known; its task."""
     results: dict[str, dict[str, Summary]] = {}
     kinds: dict[str, str] = {}
+    tasks: dict[str, str] = {}
     for path in files:
         facts, found = _read(path)
         name = facts["agent"] if facts["agent"] not in results else f"{facts['agent']} ({path})"
         results[name] = found
         kinds[name] = str(facts.get("policy") or _kind(Path(facts["agent"])))
-    return results, kinds
+        tasks[name] = str(facts["task"])
+    return results, kinds, tasks
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Summary]]:
     try:
         facts = json.loads(path.read_text())
         found = {name: _summary(numbers) for name, numbers in facts["protocols"].items()}
-        if not isinstance(facts["agent"], str) or not found.keys() <= PROTOCOLS.keys():
+        if (
+            not isinstance(facts["agent"], str)
+            or "task" not in facts
+            or not found.keys() <= PROTOCOLS.keys()
+        ):
             raise ValueError("unknown agent or protocol")
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}): give another file.") from error
