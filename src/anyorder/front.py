@@ -9,6 +9,7 @@ import numpy as np
 
 from anyorder.envs import TASKS
 from anyorder.evaluation import PROTOCOLS, SUCCESS, Summary, protocol_returns, summarize
+from anyorder.oracle import Oracle
 from anyorder.policies import AbstractPolicy
 from anyorder.sensors import AbstractPerturbation
 from anyorder.zoo import open_agent
@@ -22,7 +23,7 @@ def load(agent: str | Path) -> AbstractPolicy:
 
 
 def evaluate(
-    policy: AbstractPolicy,
+    policy: AbstractPolicy | Oracle,
     perturbation: str | AbstractPerturbation = "plain",
     *,
     task: str = "cartpole",

@@ -32,7 +32,7 @@ def test_tables_hold_every_result_beside_the_papers():
     first = tables[0].rows[0]
     assert first[:2] == ("as they are", "ours")
     assert first[2].startswith(f"{found['ours']['plain'].mean:.0f} ±")
-    assert first[-1] == "472 ± 426"
+    assert first[-2:] == ("625", "472 ± 426")
     assert tables[0].rows[5][1:4] == ("control", "–", "–")
     assert tables[0].note
     assert tables[1].rows[-2][0] == "never"
@@ -40,7 +40,7 @@ def test_tables_hold_every_result_beside_the_papers():
 
 def test_markdown_has_a_line_per_row():
     (table,) = evaluation_tables({"a": {"plain": results()["ours"]["plain"]}}, {"a": "attention"})
-    lines = table.markdown().splitlines()
+    lines = table.markdown().split("\n\n")[0].splitlines()
     assert len(lines) == 3
     assert all(line.count("|") == lines[0].count("|") for line in lines)
 

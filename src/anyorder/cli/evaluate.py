@@ -16,6 +16,7 @@ from anyorder.envs import TASKS
 from anyorder.errors import UsageError
 from anyorder.evaluation import PROTOCOLS, SUCCESS, SUITES, Summary, protocol_returns, summarize
 from anyorder.front import EVALUATION_SEED
+from anyorder.oracle import Oracle, load_oracle
 from anyorder.report import evaluation_tables
 from anyorder.runs import Agent
 from anyorder.zoo import open_agent
@@ -24,12 +25,27 @@ DESCRIPTION = f"""Test an agent over many episodes.
 
   anyorder evaluate cartpole --protocol paper --against cartpole-mlp
   anyorder evaluate runs/first --protocol every25 --episodes 500 --json first.json
+  anyorder evaluate oracle --protocol plain
 
 One protocol: {", ".join(PROTOCOLS)}.
 Several at once: {", ".join(SUITES)}.
 Each table gives the mean, standard deviation, interquartile mean (IQM), 95% bootstrap interval of the
-mean and the share of episodes above 500, with what the paper reports beside it. Under every protocol
+mean and the share of episodes above 500; beside it the ceiling and what the paper reports. The ceiling
+is what the oracle earned in the first 4,000 episodes: a near-optimal controller that is told which
+sensor is which. It can be played like an agent, as `oracle`. Under every protocol
 and for every agent, the same episodes start in the same states."""
+
+
+ORACLE = "oracle"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The oracle in the place of an agent."""
+
+    policy: Oracle
+    task: str = "cartpole"
+    kind: str = ORACLE
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,7 @@ class EvaluateOptions:
     """Options of `anyorder evaluate`."""
 
     agent: Annotated[str, tyro.conf.Positional]
-    """A run folder or the name of a shipped agent."""
+    """A run folder, the name of a shipped agent, or oracle."""
     protocol: str = "paper"
     """The test, or several under one name."""
     against: tuple[str, ...] = ()
@@ -57,13 +73,25 @@ def main(arguments: list[str]) -> None:
     if options.episodes < 1:
         raise UsageError(f"--episodes must be at least 1, got {options.episodes}.")
     protocols = protocols_named(options.protocol)
-    agents = {name: open_agent(name) for name in dict.fromkeys((options.agent, *options.against))}
+    agents = {name: open_player(name) for name in dict.fromkeys((options.agent, *options.against))}
     returns = play_all(agents, protocols, options.episodes, options.seed)
     results = summaries(agents, returns, options.seed)
     show_results(agents, results)
     if options.json is not None:
         write_json(options.json, as_json(options.agent, agents[options.agent], results, protocols))
         console.print(f"Written: {options.json}")
+
+
+def open_player(name: str) -> Agent | Ceiling:
+    """The agent of this name, or the oracle, solved if it has not been before."""
+    if name != ORACLE:
+        return open_agent(name)
+    with progress_bar("%") as bar:
+        task = bar.add_task("solving the oracle", total=100, visible=False, facts="this once")
+        oracle = load_oracle(
+            progress=lambda share: bar.update(task, completed=round(100 * share), visible=True)
+        )
+    return Ceiling(oracle)
 
 
 def protocols_named(name: str) -> Sequence[str]:
@@ -80,7 +108,7 @@ Returns = dict[str, dict[str, np.ndarray]]
 
 
 def play_all(
-    agents: Mapping[str, Agent], protocols: Sequence[str], episodes: int, seed: int
+    agents: Mapping[str, Agent | Ceiling], protocols: Sequence[str], episodes: int, seed: int
 ) -> Returns:
     """Returns by agent and protocol; protocols an agent cannot play are left out."""
     key = jax.random.key(seed)
@@ -107,7 +135,7 @@ def play_all(
 
 
 def summaries(
-    agents: Mapping[str, Agent], returns: Returns, seed: int
+    agents: Mapping[str, Agent | Ceiling], returns: Returns, seed: int
 ) -> dict[str, dict[str, Summary]]:
     """The same in a few numbers each."""
     return {
@@ -119,7 +147,9 @@ def summaries(
     }
 
 
-def show_results(agents: Mapping[str, Agent], results: Mapping[str, Mapping[str, Summary]]) -> None:
+def show_results(
+    agents: Mapping[str, Agent | Ceiling], results: Mapping[str, Mapping[str, Summary]]
+) -> None:
     """Print the tables."""
     kinds = {name: agent.kind for name, agent in agents.items()}
     tasks = {name: agent.task for name, agent in agents.items()}
@@ -129,7 +159,7 @@ def show_results(agents: Mapping[str, Agent], results: Mapping[str, Mapping[str,
 
 def as_json(
     name: str,
-    agent: Agent,
+    agent: Agent | Ceiling,
     results: Mapping[str, Mapping[str, Summary]],
     protocols: Sequence[str],
 ) -> dict[str, Any]:
@@ -144,7 +174,7 @@ def as_json(
     }
 
 
-def _env(agent: Agent) -> Any:
+def _env(agent: Agent | Ceiling) -> Any:
     if agent.task not in TASKS:
         raise UsageError(
             f"This agent was made for {agent.task!r}, a world this version does not have "

@@ -1,5 +1,6 @@
 """How good an agent is, and how sure we are."""
 
+from anyorder.evaluation.ceiling import BLIND, BLIND_STEPS, CEILING
 from anyorder.evaluation.paper import PAPER
 from anyorder.evaluation.protocols import (
     BATCH,
@@ -13,6 +14,9 @@ from anyorder.evaluation.statistics import Summary, interval, iqm, summarize
 
 __all__ = [
     "BATCH",
+    "BLIND",
+    "BLIND_STEPS",
+    "CEILING",
     "PAPER",
     "PROTOCOLS",
     "SUCCESS",

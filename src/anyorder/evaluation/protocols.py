@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from anyorder.envs import AbstractEnv, PerturbedEnv
+from anyorder.oracle import Oracle, oracle_returns
 from anyorder.policies import AbstractPolicy
 from anyorder.rollout import episodes
 from anyorder.sensors import (
@@ -52,19 +54,21 @@ SUCCESS = {"cartpole": 500.0, "cartpole-discrete": 500.0}
 """The return above which an episode counts as a success."""
 
 BATCH = 500
-Player = Callable[[AbstractPolicy, AbstractEnv, Key[Array, " episodes"]], Float[Array, " episodes"]]
+Player = Callable[[Any, AbstractEnv, Key[Array, " episodes"]], Float[Array, " episodes"]]
 
 
 @eqx.filter_jit
 def play(
-    policy: AbstractPolicy, env: AbstractEnv, keys: Key[Array, " episodes"]
+    policy: AbstractPolicy | Oracle, env: AbstractEnv, keys: Key[Array, " episodes"]
 ) -> Float[Array, " episodes"]:
-    """Returns of one episode per key."""
+    """Returns of one episode per key: a policy goes by its sensors, the oracle by the true state."""
+    if isinstance(policy, Oracle):
+        return oracle_returns(policy, env, keys)
     return episodes(policy, env, keys=keys).total
 
 
 def protocol_returns(
-    policy: AbstractPolicy,
+    policy: AbstractPolicy | Oracle,
     env: AbstractEnv,
     perturbation: AbstractPerturbation,
     *,

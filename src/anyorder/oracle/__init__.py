@@ -2,6 +2,15 @@
 
 from anyorder.oracle.cache import OracleConfig, load_oracle
 from anyorder.oracle.controller import Oracle
+from anyorder.oracle.episodes import blind_returns, oracle_returns, start_states
 from anyorder.oracle.iteration import Level
 
-__all__ = ["Level", "Oracle", "OracleConfig", "load_oracle"]
+__all__ = [
+    "Level",
+    "Oracle",
+    "OracleConfig",
+    "blind_returns",
+    "load_oracle",
+    "oracle_returns",
+    "start_states",
+]

@@ -29,13 +29,13 @@ class OracleConfig:
     """How the oracle is solved."""
 
     levels: tuple[Level, ...] = (
-        Level((9, 25, 40, 25), hold=10, sweeps=150),
-        Level((13, 33, 48, 33), hold=10, sweeps=40),
-        Level((21, 49, 64, 49), hold=5, sweeps=40),
+        Level((9, 25, 40, 25), hold=10, sweeps=80),
+        Level((13, 33, 48, 33), hold=8, sweeps=20),
+        Level((21, 49, 64, 49), hold=3, sweeps=40),
     )
     """From the coarsest grid to the one that is used."""
-    discount: float = 0.998
-    """Per step; episodes have 1000."""
+    discount: float = 0.994
+    """Per step. Anything from 0.985 to 0.998 saves the same starts; this side of 0.996 balances best."""
 
 
 def load_oracle(

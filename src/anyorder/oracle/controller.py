@@ -19,7 +19,7 @@ from anyorder.oracle.grid import placing
 from anyorder.oracle.lookahead import push_each
 
 place = placing()
-HOLD = 5
+HOLD = 4
 """Steps each of the three pushes is held for in looking ahead."""
 FLATNESS = 1e-3
 """Least curvature of the parabola: where all pushes are as good, it asks for none."""
@@ -33,11 +33,12 @@ class Oracle(eqx.Module):
     discount: float = eqx.field(static=True)
     """Per step."""
 
-    def push(self, state: CartPoleState) -> Float[Array, ""]:
-        """The best push in [-1, 1] for one state of the world; works under jit, vmap and scan.
+    def reads(self, n_sensors: int) -> bool:
+        """Whether it can play with this many sensors: it looks at none."""
+        return True
 
-        The state may be anything with x, x_dot, theta and theta_dot.
-        """
+    def push(self, state: CartPoleState) -> Float[Array, ""]:
+        """The best push in [-1, 1] for one state of the world; works under jit, vmap and scan."""
         left, none, right = (self.worth(state, push) for push in (-1.0, 0.0, 1.0))
         curvature = jnp.maximum(2 * none - left - right, 0.0) + FLATNESS
         return jnp.clip((right - left) / (2 * curvature), -1.0, 1.0)
@@ -64,7 +65,9 @@ class Oracle(eqx.Module):
             weight = jnp.where(jnp.abs(x) > X_LIMIT, 0.0, weight)
             total += weight * reward_from(cos, jnp.cos(x / X_LIMIT * (math.pi / 2)))
             weight *= self.discount
-        return total + weight * self.value(CartPoleState(*moved, jnp.zeros((), int), cos))
+        x, x_dot, theta, theta_dot = moved
+        ahead = CartPoleState(x, x_dot, theta, theta_dot, state.time, state.floor)
+        return total + weight * self.value(ahead)
 
     def value(self, state: CartPoleState) -> Float[Array, ""]:
         """Discounted rewards to come from a state, interpolated between nodes."""

@@ -142,6 +142,7 @@ def iterate(
     """The value table of the last level; `discount` is per step."""
     work = [level.sweeps * math.prod(level.shape) * (level.hold + 3) for level in levels]
     done, table = 0.0, np.zeros((2, 2, 2, 2), F)
+    progress(0.0)
     for level, cost in zip(levels, work, strict=True):
         axes = nodes(level.shape)
         finer = np.zeros([axis.size for axis in axes], F)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyorder.evaluation import PAPER, Summary
+from anyorder.evaluation import CEILING, PAPER, Summary
 
 HEADINGS: dict[str, str] = {
     "plain": "as they are",
@@ -28,7 +28,7 @@ WORLDS = {
 """Tasks as tables call them."""
 FIXED = ("plain", "shuffled", "doubled", "noise5")
 RESHUFFLED_TITLE = "Sensors reshuffled during the episode"
-COLUMNS = ("sensors", "agent", "mean ± sd", "95% CI", "IQM", "success", "paper")
+COLUMNS = ("sensors", "agent", "mean ± sd", "95% CI", "IQM", "success", "ceiling", "paper")
 RESHUFFLED = ("every25", "every50", "every100", "every200", "every500", "plain")
 
 
@@ -62,6 +62,7 @@ def evaluation_tables(
     """
     tasks = {name: (tasks or {}).get(name, "cartpole") for name in results}
     title = " and ".join(dict.fromkeys(WORLDS.get(task, task) for task in tasks.values()))
+    ceilings = {name: CEILING[task][0] for name, task in tasks.items() if task in CEILING}
     kinds = {name: kind for name, kind in kinds.items() if tasks.get(name) == "cartpole"}
     asked = {protocol for found in results.values() for protocol in found}
     counts = {summary.episodes for found in results.values() for summary in found.values()}
@@ -71,16 +72,20 @@ def evaluation_tables(
     reshuffled = [name for name in RESHUFFLED if name in asked]
     others = [name for name in HEADINGS if name in asked - {*FIXED, *RESHUFFLED}]
     if fixed:
-        tables.append(_table(f"{title}, {episodes}", fixed, results, kinds))
+        tables.append(_table(f"{title}, {episodes}", fixed, results, kinds, ceilings))
     if reshuffled not in ([], ["plain"]):
-        tables.append(_table(RESHUFFLED_TITLE, reshuffled, results, kinds))
+        tables.append(_table(RESHUFFLED_TITLE, reshuffled, results, kinds, ceilings))
     if others:
-        tables.append(_table("Sensors that fail", others, results, kinds))
+        tables.append(_table("Sensors that fail", others, results, kinds, ceilings))
     return tables
 
 
 def _table(
-    title: str, protocols: Sequence[str], results: Results, kinds: Mapping[str, str]
+    title: str,
+    protocols: Sequence[str],
+    results: Results,
+    kinds: Mapping[str, str],
+    ceilings: Mapping[str, float],
 ) -> Table:
     rows = []
     for protocol in protocols:
@@ -89,10 +94,16 @@ def _table(
             heading = "never"
         for agent, found in results.items():
             cells = _cells(found[protocol]) if protocol in found else ("–",) * 4
-            rows.append((heading, Path(agent).name, *cells, _paper(kinds.get(agent), protocol)))
+            ceiling = f"{ceilings[agent]:.0f}" if agent in ceilings else ""
+            beside = (ceiling, _paper(kinds.get(agent), protocol))
+            rows.append((heading, Path(agent).name, *cells, *beside))
             heading = ""
-    note = "– cannot be played: the agent reads a fixed number of sensors."
-    return Table(title, COLUMNS, tuple(rows), note if any("–" in row[2:] for row in rows) else "")
+    notes = []
+    if any("–" in row[2:] for row in rows):
+        notes.append("– cannot be played: the agent reads a fixed number of sensors.")
+    if ceilings:
+        notes.append("ceiling: the oracle, which is told which sensor is which.")
+    return Table(title, COLUMNS, tuple(rows), " ".join(notes))
 
 
 def _cells(summary: Summary) -> tuple[str, str, str, str]:
