@@ -193,3 +193,43 @@ class Delay(AbstractEnv):
             terminated=ends,
             truncated=jnp.array(False),
         )
+
+
+class Steady(AbstractEnv):
+    """Always looks the same and pays 1 per step, whatever one does; after `length` steps it ends, or is
+    watched no longer."""
+
+    length: int = eqx.field(static=True, default=1)
+    ends: bool = eqx.field(static=True, default=True)
+
+    @property
+    def n_sensors(self) -> int:
+        return 1
+
+    @property
+    def n_actions(self) -> int:
+        return 2
+
+    @property
+    def discrete(self) -> bool:
+        return True
+
+    @property
+    def n_steps(self) -> int:
+        return self.length
+
+    def reset(self, key):
+        return self._show(jnp.zeros((), int))
+
+    def step(self, state, action, *, key):
+        return self._show(state + 1)
+
+    def _show(self, time):
+        last = time >= self.length
+        return Step(
+            state=time,
+            sensors=Sensors.of(jnp.ones(1)),
+            reward=jnp.ones(()),
+            terminated=last & self.ends,
+            truncated=last & (not self.ends),
+        )

@@ -31,8 +31,6 @@ class DiscreteActions(AbstractEnv):
         - `env`: a world with continuous actions. To perturb its sensors, wrap the result.
         - `levels`: numbers each action can take, at least 2; odd for one of them to be 0.
         """
-        if not isinstance(env, AbstractEnv):
-            raise TypeError(f"DiscreteActions wraps a world of anyorder, got {type(env).__name__}.")
         if isinstance(env, PerturbedEnv):
             raise TypeError(
                 "DiscreteActions goes inside: write PerturbedEnv(DiscreteActions(env, levels), ...)."

@@ -12,18 +12,28 @@ much better each choice is than the others, and the best choice is the same with
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from anyorder.envs import AbstractEnv, Step
-from anyorder.policies import AbstractPolicy, Decision, Memory
+from anyorder.policies import AbstractPolicy, Memory
 from anyorder.rollout import EngineName, episodes
-from anyorder.sensors import Sensors
+from anyorder.training.choices import (
+    QNetwork,
+    Row,
+    best_values,
+    either,
+    highest_values,
+    n_step_targets,
+    one_hot,
+    values_along,
+)
 from anyorder.training.es import HELD_OUT_SEED, held_out_keys
 from anyorder.training.replay import Replay, add, empty, sample
 
@@ -85,16 +95,12 @@ class DQNConfig:
     """Held-out episodes of a test; the agent is the one that did best."""
 
     def __post_init__(self):
-        counts = {
-            name: getattr(self, name)
-            for name in (
-                "updates", "worlds", "steps", "batch", "gradient_steps", "n_step", "value_hidden",
-                "test_every", "test_episodes",
+        counts = (self.updates, self.worlds, self.steps, self.batch, self.gradient_steps)
+        if min(*counts, self.n_step, self.value_hidden, self.test_every, self.test_episodes) < 1:
+            raise ValueError(
+                "Updates, worlds, steps, batch, gradient steps, n_step, value_hidden and tests must be "
+                "at least 1."
             )
-        }  # fmt: skip
-        for name, count in counts.items():
-            if count < 1:
-                raise ValueError(f"{name} must be at least 1, got {count}.")
         if min(self.burn_in, self.warm_up, self.target_every) < 0:
             raise ValueError("burn_in, warm_up and target_every must not be negative.")
         if not 0 <= self.discount < 1:
@@ -117,51 +123,6 @@ class DQNConfig:
     def blocks(self) -> int:
         """Updates whose steps are kept."""
         return self.capacity // (self.worlds * self.steps)
-
-
-class Row(eqx.Module):
-    """A step as it was lived: what the agent met, and what it chose then.
-
-    A row on which the episode is over shows where it led; the choice there is without effect, and
-    the next row is the start of another episode.
-    """
-
-    sensors: Sensors
-    reward: Float[Array, "*rows"]
-    """For the choice in the row before."""
-    terminated: Bool[Array, "*rows"]
-    over: Bool[Array, "*rows"]
-    choice: Int[Array, "*rows"]
-
-
-class QNetwork(eqx.Module):
-    """A policy whose head values choices, with a stream for what they have in common."""
-
-    policy: AbstractPolicy
-    value: eqx.nn.MLP | None
-    """From the policy's code to the value of the situation; None without dueling."""
-
-    def __init__(
-        self, policy: AbstractPolicy, n_sensors: int, hidden: int | None, *, key: PRNGKeyArray
-    ):
-        """**Arguments:**
-
-        - `policy`: a policy that makes choices.
-        - `hidden`: units in the value stream; None for no such stream.
-        """
-        self.policy = policy
-        self.value = None
-        if hidden is not None:
-            code = jax.eval_shape(
-                lambda: policy.decide(Sensors.of(jnp.zeros(n_sensors)), policy.init(n_sensors)).code
-            )
-            self.value = eqx.nn.MLP(code.size, 1, hidden, depth=1, activation=jnp.tanh, key=key)
-
-    def values(self, decision: Decision) -> Float[Array, " choices"]:
-        """The value of every choice."""
-        if self.value is None:
-            return decision.raw
-        return self.value(decision.code.ravel()) + decision.raw - decision.raw.mean()
 
 
 class DQNState(eqx.Module):
@@ -244,12 +205,12 @@ class QLearning(eqx.Module):
     def init(self, key: PRNGKeyArray) -> DQNState:
         run_key, world_key, value_key = jax.random.split(key, 3)
         config = self.config
-        network = self._numbers(self._network(value_key))
+        network = eqx.filter(self._network(value_key), eqx.is_inexact_array)
         worlds = jax.vmap(self.env.reset)(jax.random.split(world_key, config.worlds))
         memory = self.policy.init(self.env.n_sensors)
         memories = jax.tree.map(lambda leaf: jnp.stack([leaf] * config.worlds), memory)
         one = jax.tree.map(lambda leaf: leaf[0], worlds)
-        row = _row(one, jnp.zeros((), jnp.int32))
+        row = Row.of(one, jnp.zeros((), jnp.int32))
         state = DQNState(
             key=run_key,
             updates=jnp.zeros((), jnp.int32),
@@ -265,7 +226,8 @@ class QLearning(eqx.Module):
             best=network.policy,
             best_score=jnp.array(-jnp.inf),
         )
-        return jax.tree.map(_strong, state)
+        # No weak types, as there are none in a checkpoint.
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, leaf.dtype), state)
 
     def update(self, state: DQNState, number: int) -> tuple[DQNState, dict[str, Array]]:
         """Live some steps, then learn from what is kept. The state knows its own number."""
@@ -313,6 +275,10 @@ class QLearning(eqx.Module):
         policy = eqx.combine(state.best, self.policy)
         return policy, float(self._score(policy, jax.random.split(key, episodes)))
 
+    def network(self, state: DQNState) -> QNetwork:
+        """The network that learns, as it stands."""
+        return self._whole(state.network)
+
     @eqx.filter_jit
     def _test(self, state: DQNState, keys: Array) -> tuple[DQNState, dict[str, Array]]:
         score = self._score(eqx.combine(state.network.policy, self.policy), keys)
@@ -330,9 +296,6 @@ class QLearning(eqx.Module):
     def _network(self, key: PRNGKeyArray) -> QNetwork:
         hidden = self.config.value_hidden if self.config.dueling else None
         return QNetwork(self.policy, self.env.n_sensors, hidden, key=key)
-
-    def _numbers(self, network: QNetwork) -> PyTree:
-        return eqx.filter(network, eqx.is_inexact_array)
 
     def _whole(self, numbers: PyTree) -> QNetwork:
         """The network with these numbers."""
@@ -367,13 +330,13 @@ class QLearning(eqx.Module):
                 jax.random.randint(choice_key, (), 0, self.env.n_actions),
                 jnp.argmax(decision.raw),
             )
-            action = _action(choice, self.env.n_actions)
+            action = one_hot(choice, self.env.n_actions)
             following = self.env.step(world.state, action, key=step_key)
             carried = Memory(decision.memory.neurons, action)
-            following, carried = _if(
+            following, carried = either(
                 world.done, (self.env.reset(reset_key), fresh), (following, carried)
             )
-            return following, carried, _row(world, choice)
+            return following, carried, Row.of(world, choice)
 
         def all_step(carry: tuple[Step, Memory], key: PRNGKeyArray):
             worlds, memories = carry
@@ -399,7 +362,7 @@ class QLearning(eqx.Module):
         network = optax.apply_updates(network, change)
         count = count + 1
         if config.target_every:
-            target = _if(count % config.target_every == 0, network, target)
+            target = either(count % config.target_every == 0, network, target)
         else:
             target = optax.incremental_update(network, target, config.target_share)
         return (network, target, optimizer, count), {"loss": loss, "value": value}
@@ -409,40 +372,22 @@ class QLearning(eqx.Module):
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The mean error of the values of what was chosen, and the mean of those values."""
         config = self.config
-        along = jax.vmap(self._values_along, in_axes=(None, 0, 0))
-        ours = along(self._whole(network), rows, memories)
-        theirs = along(self._whole(target), rows, memories)
+
+        def along(numbers: PyTree) -> Float[Array, "batch steps choices"]:
+            values = partial(values_along, self._whole(numbers), burn_in=self.burn_in)
+            return jax.vmap(lambda rows, memory: values(rows, memory))(rows, memories)
+
+        ours, theirs = along(network), along(target)
         rows = jax.tree.map(lambda leaf: leaf[:, self.burn_in :], rows)
-        ahead = jax.vmap(best_values if config.double else highest_values)(
-            jax.lax.stop_gradient(ours), theirs
-        )
-        targets = jax.vmap(
-            lambda *arrays: n_step_targets(*arrays, n=config.n_step, discount=config.discount)
-        )(config.reward_scale * rows.reward, rows.terminated, rows.over, ahead)
+        judge = jax.vmap(best_values if config.double else highest_values)
+        look_ahead = jax.vmap(partial(n_step_targets, n=config.n_step, discount=config.discount))
+        reward, value = config.reward_scale * rows.reward, judge(ours, theirs)
+        targets = look_ahead(reward, rows.terminated, rows.over, value)
         taken = jnp.take_along_axis(ours, rows.choice[..., None], axis=-1)[..., 0]
         taken, counts = taken[:, : config.steps], ~rows.over[:, : config.steps]
         errors = optax.huber_loss(taken, jax.lax.stop_gradient(targets), delta=config.huber)
         share = counts / jnp.maximum(counts.sum(), 1)
         return (errors * share).sum(), (taken * share).sum()
-
-    def _values_along(
-        self, network: QNetwork, rows: Row, memory: Memory
-    ) -> Float[Array, "steps choices"]:
-        """The values of all choices at every row after the burn-in, memory carried along."""
-        fresh = network.policy.init(self.env.n_sensors)
-
-        def follow(memory: Memory, row: Row):
-            decision = network.policy.decide(row.sensors, memory)
-            carried = Memory(decision.memory.neurons, _action(row.choice, self.env.n_actions))
-            return _if(row.over, fresh, carried), network.values(decision)
-
-        before = jax.tree.map(lambda leaf: leaf[: self.burn_in], rows)
-        memory, _ = jax.lax.scan(follow, memory, before)
-        memory = jax.lax.stop_gradient(memory)
-        _, values = jax.lax.scan(
-            follow, memory, jax.tree.map(lambda leaf: leaf[self.burn_in :], rows)
-        )
-        return values
 
 
 def make_dqn(
@@ -452,62 +397,3 @@ def make_dqn(
     if rollout == "fused":
         raise ValueError("dqn plays its own episodes: leave --rollout out")
     return QLearning(policy, env, config)
-
-
-def highest_values(
-    ours: Float[Array, "steps choices"], theirs: Float[Array, "steps choices"]
-) -> Float[Array, " steps"]:
-    """What the target network thinks the best choice is worth."""
-    return theirs.max(axis=-1)
-
-
-def best_values(
-    ours: Float[Array, "steps choices"], theirs: Float[Array, "steps choices"]
-) -> Float[Array, " steps"]:
-    """What the target network thinks of the choice the learning network would make."""
-    return jnp.take_along_axis(theirs, ours.argmax(axis=-1)[:, None], axis=-1)[:, 0]
-
-
-def n_step_targets(
-    reward: Float[Array, " rows"],
-    terminated: Bool[Array, " rows"],
-    over: Bool[Array, " rows"],
-    value: Float[Array, " rows"],
-    *,
-    n: int,
-    discount: float,
-) -> Float[Array, " learned"]:
-    """What the choice in each row but the last `n` should be worth.
-
-    Rewards are those met in a row, for the choice before it. Counting stops after `n` of them or
-    where the episode is over, and goes on with the value of the row reached, unless the world ended
-    there. Rows on which an episode is over have no choice, and their targets hold no meaning.
-
-    >>> rewards, no = jnp.array([0.0, 1.0, 1.0, 1.0]), jnp.zeros(4, bool)
-    >>> n_step_targets(rewards, no, no, jnp.array([0.0, 0.0, 10.0, 20.0]), n=2, discount=0.5).tolist()
-    [4.0, 6.5]
-    """
-    ahead = value
-    for _ in range(n):
-        ahead, last = ahead[1:], value[1 : ahead.shape[0]]
-        end = slice(1, ahead.shape[0] + 1)
-        rest = jnp.where(terminated[end], 0, jnp.where(over[end], last, ahead))
-        ahead = reward[end] + discount * rest
-    return ahead
-
-
-def _row(world: Step, choice: Int[Array, ""]) -> Row:
-    return Row(world.sensors, world.reward, world.terminated, world.done, choice)
-
-
-def _action(choice: Int[Array, ""], n_actions: int) -> Float[Array, " actions"]:
-    return jax.nn.one_hot(choice, n_actions)
-
-
-def _if(condition: Bool[Array, ""], this: PyTree, other: PyTree) -> PyTree:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), this, other)
-
-
-def _strong(leaf: Array) -> Array:
-    """The same array without a weak type, as it will be when it is read from a checkpoint."""
-    return jnp.asarray(leaf, leaf.dtype)
