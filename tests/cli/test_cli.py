@@ -194,6 +194,7 @@ def test_an_occupied_out_is_left_alone(run):
         (["train", "cartpole", "--resume", "run"], "has made 12 updates already"),
         (["train", "cartpole", "--minutes", "-1"], "--minutes must be more than 0"),
         (["train", "cartpole", "--es.population", "7"], "even"),
+        (["train", "cartpole", "--method", "dqn"], "train cartpole-discrete"),
         (
             ["train", "cartpole", "--rollout", "fused", "--neuron.weighting", "softmax"],
             "do not fit",

@@ -38,6 +38,14 @@ def test_tables_hold_every_result_beside_the_papers():
     assert tables[1].rows[-2][0] == "never"
 
 
+def test_the_papers_figures_stand_beside_agents_of_its_world_only():
+    found = results()
+    kinds = {"ours": "attention", "control": "mlp"}
+    tables = evaluation_tables(found, kinds, {"control": "cartpole-discrete"})
+    assert "by choices" in tables[0].title
+    assert [row[-1] for row in tables[0].rows[:2]] == ["472 ± 426", ""]
+
+
 def test_markdown_has_a_line_per_row():
     (table,) = evaluation_tables({"a": {"plain": results()["ours"]["plain"]}}, {"a": "attention"})
     lines = table.markdown().split("\n\n")[0].splitlines()
