@@ -47,7 +47,7 @@ def oracle(cache):
 
 @pytest.fixture(scope="module")
 def starts():
-    return np.asarray(start_states(jax.random.split(jax.random.key(1), 150)))
+    return np.asarray(start_states(jax.random.split(jax.random.key(1), 100)))
 
 
 def state(x, x_dot, theta, theta_dot):
@@ -133,22 +133,19 @@ def test_both_ways_to_ask_agree(oracle, starts):
 
 
 def test_both_ways_to_play_agree_whatever_happens_to_the_sensors(oracle):
-    keys = jax.random.split(jax.random.key(1), 8)
+    keys = jax.random.split(jax.random.key(1), 4)
     expected = blind_returns(oracle, np.asarray(start_states(keys)))
-    world = CartPoleSwingUpHarder()
-    plain = play(oracle, world, keys)
-    shuffled = play(oracle, PerturbedEnv(world, Reshuffle(every=25)), keys)
-    np.testing.assert_allclose(plain, expected, rtol=0.02, atol=1)
-    np.testing.assert_array_equal(plain, shuffled)
+    found = play(oracle, PerturbedEnv(CartPoleSwingUpHarder(), Reshuffle(every=25)), keys)
+    np.testing.assert_allclose(found, expected, rtol=0.02, atol=1)
 
 
 def test_it_is_evaluated_like_an_agent(oracle):
     players = {"oracle": Ceiling(oracle)}
-    found = play_all(players, ("plain",), 8, 1)
-    assert found["oracle"]["plain"].shape == (8,)
+    found = play_all(players, ("every25",), 4, 1)
+    assert found["oracle"]["every25"].shape == (4,)
     (table,) = evaluation_tables(summaries(players, found, 1), {"oracle": "oracle"})
-    mean = found["oracle"]["plain"].mean()
-    assert table.rows[0][1:3] == ("oracle", f"{mean:.0f} ± {found['oracle']['plain'].std():.0f}")
+    mean = found["oracle"]["every25"].mean()
+    assert table.rows[0][1:3] == ("oracle", f"{mean:.0f} ± {found['oracle']['every25'].std():.0f}")
 
 
 def test_it_refuses_other_worlds(oracle):
