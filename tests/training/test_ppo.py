@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from tests.probes import Countdown, Delay, Echo, EchoChoice, Recall
 
-from anyorder.envs import PerturbedEnv
-from anyorder.policies import CONFIGS, POLICIES, InvariantPolicy
+from anyorder.envs import CartPoleSwingUpHarder, PerturbedEnv
+from anyorder.policies import CONFIGS, POLICIES, InvariantPolicy, PlainPolicy
 from anyorder.runs import RunFolder
 from anyorder.runs.tree import tensors_of
-from anyorder.sensors import Double, Drop, Reshuffle, Sensors, chain
+from anyorder.sensors import Double, Drop, Reshuffle, chain
 from anyorder.training import METHODS, Learner
 from anyorder.training.experience import collect, relive
 from anyorder.training.ppo import PPOConfig, make_ppo, make_train
 
 SMALL = PPOConfig(
     steps=64 * 512, n_envs=32, n_steps=16, unroll=8, epochs=4, minibatches=4, learning_rate=2e-2,
-    final_learning_rate=2e-3, gamma=0.5, test_every=8, test_episodes=64, critic_hidden=16,
+    final_learning_rate=2e-3, gamma=0.5, test_every=8, test_episodes=64, critic_hidden=16, sd=0.6,
 )  # fmt: skip
 
 
@@ -42,9 +42,8 @@ def score(learner, state):
 
 
 @pytest.mark.parametrize("world", [Echo(), EchoChoice()], ids=["numbers", "choices"])
-@pytest.mark.parametrize("kind", POLICIES)
-def test_learns_to_echo_its_only_sensor(kind, world):
-    learner = learner_for(world, kind)
+def test_learns_to_echo_its_only_sensor(world):
+    learner = learner_for(world)
     state, _ = train(learner, 40)
     assert score(learner, state) > 7.2  # of 8
 
@@ -55,19 +54,18 @@ def test_learns_what_is_rewarded_later():
     assert score(learner, state) > 0.9
 
 
-@pytest.mark.parametrize("separate", [False, True])
-def test_learns_to_remember(separate):
-    world = Recall()
-    learner = learner_for(world, "attention", separate_critic=separate)
-    state, _ = train(learner, 64)
-    assert score(learner, state) > 7  # of 8
-    without = learner_for(world, "mlp")
+def test_learns_to_remember():
+    config = dataclasses.replace(SMALL, sd=1.0, test_every=64)
+    learn = make_train(config, Recall(), lambda key: InvariantPolicy(1, 1, key=key))
+    scores = jax.jit(jax.vmap(learn))(jax.random.split(jax.random.key(0), 5)).test[:, -1]
+    assert float(jnp.median(scores)) > 7  # of 8; a few get stuck half way
+    without = learner_for(Recall(), "mlp")
     assert score(without, train(without, 20)[0]) < 2
 
 
 def values_along(learner, state, n_looks):
     """What the critic says at each step of an episode."""
-    model = eqx.combine(state.model, learner._fresh_model(jax.random.key(0)))
+    model = learner.model(state)
     step, memory = learner.env.reset(jax.random.key(5)), model.init(learner.env.n_sensors)
     found = []
     for _ in range(n_looks):
@@ -89,8 +87,8 @@ def test_values_end_with_the_world_but_not_when_nobody_watches():
 
 
 def rollout_of(learner, key):
-    model = learner._fresh_model(key)
-    state = learner.init(jax.random.key(1))
+    state = learner.init(key)
+    model = learner.model(state)
     config = learner.config
     later = collect(
         model, learner.env, state.worlds, config.sequences, config.unroll, key=jax.random.key(2)
@@ -98,7 +96,7 @@ def rollout_of(learner, key):
     return model, *later
 
 
-@pytest.mark.parametrize("kind", POLICIES)
+@pytest.mark.parametrize("kind", ["mlp", "attention"])
 def test_a_rollout_lived_again_by_the_same_model_is_the_same(kind, key):
     learner = learner_for(Recall(), kind)
     model, _, experience = rollout_of(learner, key)
@@ -121,14 +119,14 @@ def test_episodes_are_whole_and_begin_with_nothing_remembered(key):
     np.testing.assert_array_equal(rows.over[:, 0], times == 3)
     np.testing.assert_array_equal(rows.terminated[:, 0][times < 3], times[times < 3] == 2)
     blank = jax.tree.map(lambda leaf: leaf[0, 0], experience.memory)
-    fresh = learner._fresh_model(jax.random.key(0)).init(2)
+    fresh = learner.model(learner.init(key)).init(2)
     jax.tree.map(np.testing.assert_array_equal, blank, fresh)
     same = [np.asarray(rows.value[start, 0]) for start in range(0, 24, 4)]
     np.testing.assert_allclose(same, same[0], atol=1e-6)  # what went before is forgotten
 
 
 def test_gradients_flow_back_through_memory(key):
-    learner = learner_for(Recall(), "attention", separate_critic=False)
+    learner = learner_for(Recall(), "attention")
     model, _, experience = rollout_of(learner, key)
     memory = jax.tree.map(lambda leaf: leaf[0, 0], experience.memory)
     rows = jax.tree.map(lambda leaf: leaf[0, :, 0], experience.rows)
@@ -142,7 +140,7 @@ def test_gradients_flow_back_through_memory(key):
 
 
 def test_neurons_are_told_the_action_that_was_taken(key):
-    learner = learner_for(Echo(), "attention")
+    learner = learner_for(Echo(), "attention", separate_critic=True)
     _, later, experience = rollout_of(learner, key)
     drawn, over = experience.rows.drawn[-1, -1], experience.rows.over[-1, -1]
     told = later.memory[0].previous_action
@@ -150,24 +148,7 @@ def test_neurons_are_told_the_action_that_was_taken(key):
     np.testing.assert_array_equal(later.memory[1].previous_action, told)
 
 
-@pytest.mark.parametrize("separate", [False, True])
-def test_neither_action_nor_value_knows_the_order_of_sensors(separate, key):
-    learner = learner_for(Countdown(), "attention", separate_critic=separate)
-    state, _ = train(learner, 2)
-    model = eqx.combine(state.model, learner._fresh_model(jax.random.key(0)))
-    order = jnp.array([3, 0, 2, 4, 1])
-    memory = model.init(5)
-    shuffled = memory
-    for step in range(4):
-        sensors = Sensors.of(3 * jax.random.normal(jax.random.fold_in(key, step), (5,)))
-        one = model.judge(sensors, memory)
-        other = model.judge(sensors.take(order), shuffled)
-        np.testing.assert_allclose(one.value, other.value, atol=1e-5)
-        np.testing.assert_allclose(one.raw, other.raw, atol=1e-5)
-        memory, shuffled = one.memory, other.memory
-
-
-@pytest.mark.parametrize("kind", POLICIES)
+@pytest.mark.parametrize("kind", ["mlp", "attention"])
 def test_a_run_that_was_saved_goes_on_bit_for_bit(kind, tmp_path):
     learner = learner_for(Recall(), kind)
     straight, _ = train(learner, 4)
@@ -199,15 +180,16 @@ def test_many_seeds_at_once_are_the_single_runs():
     world = Echo()
 
     def start(key):
-        return InvariantPolicy(1, 1, key=key)
+        return PlainPolicy(1, 1, key=key)
 
     train_one = make_train(config, world, start)
     keys = jax.random.split(jax.random.key(7), 3)
     together = jax.jit(jax.vmap(train_one))(keys)
     assert together.test.shape == (3, 2)
     assert len({float(x) for x in together.test[:, -1]}) == 3
+    one = jax.jit(train_one)
     for number in range(2):
-        alone = jax.jit(train_one)(keys[number])
+        alone = one(keys[number])
         np.testing.assert_allclose(together.test[number], alone.test, atol=0.05)
         np.testing.assert_array_equal(together.steps[number], alone.steps)
         policy = eqx.combine(alone.policy, start(keys[number]))
@@ -215,7 +197,7 @@ def test_many_seeds_at_once_are_the_single_runs():
 
 
 def test_steps_count_only_what_was_lived():
-    learner = learner_for(Countdown(lives=3))
+    learner = learner_for(Countdown(lives=3), gamma=0.8)
     _, metrics = train(learner, 1)
     assert int(metrics["steps"]) == 32 * 12  # of 16 rows, 4 are last sights
     assert float(metrics["reward"]) == 1
@@ -230,25 +212,13 @@ def test_learns_in_worlds_whose_sensors_change():
     assert int(metrics["steps"]) == 32 * 12
 
 
-def test_codes_with_features_can_be_valued():
-    class Wide(type(learner_for(Echo()).policy)):  # a code of slots and features
-        def decide(self, sensors, memory):
-            decision = super().decide(sensors, memory)
-            return eqx.tree_at(lambda d: d.code, decision, jnp.outer(decision.code, jnp.ones(3)))
-
-    learner = make_ppo(Wide(1, 1, key=jax.random.key(0)), Echo(), SMALL, "scan")
-    _, metrics = train(learner, 1)
-    assert np.isfinite(float(metrics["value_loss"]))
-
-
 def test_before_any_test_the_present_policy_is_the_best():
     learner = learner_for(Echo())
     assert isinstance(learner, Learner)
     state, _ = train(learner, 1)
     policy, _ = learner.best(state, episodes=8)
-    np.testing.assert_array_equal(
-        policy.head.layers[0].weight, state.model.policy.head.layers[0].weight
-    )
+    present = eqx.filter(policy, eqx.is_inexact_array)
+    jax.tree.map(np.testing.assert_array_equal, present, state.model.policy)
 
 
 @pytest.mark.parametrize(
@@ -261,6 +231,25 @@ def test_before_any_test_the_present_policy_is_the_best():
 def test_nonsense_is_refused(wrong):
     with pytest.raises(ValueError, match=r"must"):
         dataclasses.replace(SMALL, **wrong)
+
+
+def test_practice_needs_a_world_with_an_exercise():
+    with pytest.raises(ValueError, match="no exercise"):
+        learner_for(Echo(), practice=0.5)
+
+
+def test_practice_fades():
+    config = dataclasses.replace(SMALL, steps=100 * 512, practice=0.8)
+    policy = PlainPolicy(5, 1, key=jax.random.key(0))
+    learner = make_ppo(policy, CartPoleSwingUpHarder(), config, "scan")
+    shares = []
+    for updates in (0, 25, 50, 99):
+        world = learner.world_at(jnp.array(updates))
+        assert isinstance(world, CartPoleSwingUpHarder)
+        shares.append(world.practice)
+    np.testing.assert_allclose(shares, [0.8, 0.4, 0, 0], atol=1e-6)
+    floors = learner.init(jax.random.key(0)).worlds.step.state.floor
+    assert 0.5 < float((floors > -1).mean()) < 1  # most of the first worlds are exercises
 
 
 def test_it_can_be_named():

@@ -78,6 +78,23 @@ class ActorCritic(eqx.Module):
         flat = code.reshape(-1)
         return self.value(jnp.sign(flat) * jnp.log1p(jnp.abs(flat)))  # readings have no bounds
 
+    def in_units(
+        self,
+        mean: Float[Array, ""],
+        sd: Float[Array, ""],
+        new_mean: Float[Array, ""],
+        new_sd: Float[Array, ""],
+    ) -> ActorCritic:
+        """The same judgements, `mean + sd * value`, for a new mean and sd."""
+        last = self.value.layers[-1]
+        assert last.bias is not None
+        bias = (last.bias * sd + mean - new_mean) / new_sd
+        return eqx.tree_at(
+            lambda m: (m.value.layers[-1].weight, m.value.layers[-1].bias),
+            self,
+            (last.weight * sd / new_sd, bias),
+        )
+
     @staticmethod
     def acted(memory: Memories, action: Float[Array, " actions"]) -> Memories:
         """The memory of having taken this action."""

@@ -133,7 +133,10 @@ def _look(
 def relive(
     model: ActorCritic, env: AbstractEnv, memory: Memories, rows: Rows
 ) -> tuple[Float[Array, "steps actions"], Float[Array, " steps"]]:
-    """What a model says and values along one sequence of rows, begun with this memory."""
+    """What a model says and values along one sequence of rows, begun with this memory.
+
+    On the way back each step is computed once more, which is faster than keeping all it was made of.
+    """
     kind = action_kind(env)
 
     def look(memory, row):
@@ -142,7 +145,7 @@ def relive(
         memory = remember(model, judged.memory, action, row.over, env.n_sensors)
         return memory, (judged.raw, judged.value)
 
-    return jax.lax.scan(look, memory, rows)[1]
+    return jax.lax.scan(jax.checkpoint(look), memory, rows)[1]
 
 
 def remember(

@@ -23,19 +23,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
 from anyorder.policies.actor_critic import ActorCritic
-from anyorder.policies.exploration import entropy, log_probability
 from anyorder.rollout import Engine, EngineName, choose_engine
-from anyorder.training.advantages import ReturnScale, advantages
+from anyorder.training.advantages import ReturnScale
 from anyorder.training.es import HELD_OUT_SEED, held_out_keys
-from anyorder.training.experience import (
-    Experience,
-    Rows,
-    Worlds,
-    action_kind,
-    collect,
-    open_worlds,
-    relive,
-)
+from anyorder.training.experience import Worlds, collect, open_worlds
+from anyorder.training.lessons import lessons_from, loss_on
 
 
 @dataclass(frozen=True)
@@ -54,9 +46,9 @@ class PPOConfig:
     """Times each rollout is gone through."""
     minibatches: int = 8
     """Parts a rollout's sequences are dealt into, each a step of Adam."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Adam's step."""
-    final_learning_rate: float = 1e-4
+    final_learning_rate: float = 3e-4
     """Adam's step at the end, reached along a line."""
     max_grad_norm: float = 0.5
     """Longer gradients are shortened to this."""
@@ -70,9 +62,9 @@ class PPOConfig:
     """Share of the critic's error in the loss."""
     entropy: float = 0.0
     """Worth of random actions in the loss."""
-    sd: float = 0.6
+    sd: float = 1.0
     """Standard deviation at the start of a continuous action before it is squashed; it is learned."""
-    separate_critic: bool = True
+    separate_critic: bool = False
     """Give the critic sensory neurons of its own instead of the actor's code."""
     critic_hidden: int = 64
     """Units in each of the critic's two layers."""
@@ -164,7 +156,7 @@ class PPO(eqx.Module):
     def init(self, key: PRNGKeyArray) -> PPOState:
         run_key, critic_key, world_key = jax.random.split(key, 3)
         model = self._fresh_model(critic_key)
-        env = self._world(jnp.zeros((), int))
+        env = self.world_at(jnp.zeros((), int))
         state = PPOState(
             key=run_key,
             updates=jnp.zeros((), int),
@@ -206,6 +198,10 @@ class PPO(eqx.Module):
         play = eqx.filter_jit(self.engine) if self.engine.traceable else self.engine
         return play(one, keys)[0].mean()
 
+    def model(self, state: PPOState) -> ActorCritic:
+        """The actor-critic as it is now."""
+        return eqx.combine(state.model, self._fresh_model(jax.random.key(0)))
+
     def _fresh_model(self, key: PRNGKeyArray) -> ActorCritic:
         config = self.config
         return ActorCritic(
@@ -217,7 +213,7 @@ class PPO(eqx.Module):
             key=key,
         )
 
-    def _world(self, updates: Int[Array, ""]) -> AbstractEnv:
+    def world_at(self, updates: Int[Array, ""]) -> AbstractEnv:
         """The world to practise in at this time."""
         if not self.config.practice:
             return self.env
@@ -237,6 +233,8 @@ def make_ppo(
     policy: AbstractPolicy, env: AbstractEnv, config: PPOConfig, rollout: EngineName = "auto"
 ) -> PPO:
     """PPO whose tests are played by the engine of this name."""
+    if config.practice:
+        env.practising(jnp.zeros(()))  # a world without an exercise says so here
     return PPO(policy, choose_engine(policy, env, rollout), config)
 
 
@@ -290,15 +288,17 @@ def make_train(
 @eqx.filter_jit
 def _update(learner: PPO, state: PPOState) -> tuple[PPOState, dict[str, Array]]:
     config = learner.config
-    template = learner._fresh_model(jax.random.key(0))
-    env = learner._world(state.updates)
+    env = learner.world_at(state.updates)
     play_key, learn_key = jax.random.split(jax.random.fold_in(state.key, state.updates))
-    model = eqx.combine(state.model, template)
+    model = learner.model(state)
+    template = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     worlds, experience = collect(
         model, env, state.worlds, config.sequences, config.unroll, key=play_key
     )
-    lessons, scale, metrics = _lessons(config, state.scale, experience)
-    model = _in_units(model, state.scale, scale)
+    lessons, scale, metrics = lessons_from(
+        experience, state.scale, gamma=config.gamma, trace=config.trace
+    )
+    model = model.in_units(state.scale.mean, state.scale.sd, scale.mean, scale.sd)
     adam = learner._adam()
 
     def step(carry, minibatch):
@@ -307,7 +307,11 @@ def _update(learner: PPO, state: PPOState) -> tuple[PPOState, dict[str, Array]]:
         part = jax.tree.map(lambda leaf: leaf[chosen], lessons)
 
         def loss(arrays):
-            return _loss(config, env, eqx.combine(arrays, template), part, key=key)
+            return loss_on(
+                part, eqx.combine(arrays, template), env,
+                clip=config.clip, value_weight=config.value_weight, entropy_weight=config.entropy,
+                key=key,
+            )  # fmt: skip
 
         (_, parts), slopes = jax.value_and_grad(loss, has_aux=True)(arrays)
         changes, memory = adam.update(slopes, memory, arrays)
@@ -330,105 +334,6 @@ def _update(learner: PPO, state: PPOState) -> tuple[PPOState, dict[str, Array]]:
         (state.updates + 1, arrays, adam_state, scale, worlds),
     )
     return new, metrics
-
-
-class Lessons(eqx.Module):
-    """Sequences to learn from: leading axes sequences, steps."""
-
-    rows: Rows
-    advantage: Float[Array, "sequences steps"]
-    target: Float[Array, "sequences steps"]
-    """What the value should have been, in the critic's units."""
-    memory: PyTree
-    """At the start of each sequence."""
-
-
-def _lessons(
-    config: PPOConfig, old: ReturnScale, experience: Experience
-) -> tuple[Lessons, ReturnScale, dict[str, Array]]:
-    """From a rollout to sequences with advantages and targets, all in a row."""
-    sequences, unroll, n_envs = experience.rows.reward.shape
-    flat = jax.tree.map(
-        lambda leaf: leaf.reshape(sequences * unroll, *leaf.shape[2:]), experience.rows
-    )
-    values = old.mean + old.sd * jnp.concatenate([flat.value, experience.last_value[None]])
-    gains = advantages(
-        flat.reward, values[:-1], values[1:], flat.terminated, flat.done,
-        gamma=config.gamma, trace=config.trace,
-    )  # fmt: skip
-    lived = ~flat.over
-    returns = gains + values[:-1]
-    scale = old.after(returns, lived)
-    count = jnp.maximum(lived.sum(), 1)
-    mean = jnp.where(lived, gains, 0).sum() / count
-    sd = jnp.sqrt(jnp.where(lived, (gains - mean) ** 2, 0).sum() / count)
-
-    def by_sequence(leaf):
-        return jnp.moveaxis(leaf, 2, 1).reshape(sequences * n_envs, unroll, *leaf.shape[3:])
-
-    lessons = Lessons(
-        rows=jax.tree.map(by_sequence, experience.rows),
-        advantage=by_sequence(((gains - mean) / (sd + 1e-6)).reshape(sequences, unroll, n_envs)),
-        target=by_sequence(((returns - scale.mean) / scale.sd).reshape(sequences, unroll, n_envs)),
-        memory=jax.tree.map(
-            lambda leaf: leaf.reshape(sequences * n_envs, *leaf.shape[2:]), experience.memory
-        ),
-    )
-    spread = jnp.where(lived, (returns - scale.mean) ** 2, 0).sum() / count
-    missed = jnp.where(lived, gains**2, 0).sum() / count
-    metrics = {
-        "steps": lived.sum(),
-        "reward": jnp.where(lived, flat.reward, 0).sum() / count,
-        "return": scale.mean,
-        "explained": 1 - missed / jnp.maximum(spread, 1e-8),
-    }
-    return lessons, scale, metrics
-
-
-def _in_units(model: ActorCritic, old: ReturnScale, new: ReturnScale) -> ActorCritic:
-    """The same values from answers in new units."""
-
-    def last(m):
-        return m.value.layers[-1].weight, m.value.layers[-1].bias
-
-    weight, bias = last(model)
-    same = (weight * old.sd / new.sd, (bias * old.sd + old.mean - new.mean) / new.sd)
-    return eqx.tree_at(last, model, same)
-
-
-def _loss(
-    config: PPOConfig, env: AbstractEnv, model: ActorCritic, lessons: Lessons, *, key: PRNGKeyArray
-) -> tuple[Float[Array, ""], dict[str, Array]]:
-    """The loss over some sequences, and its parts."""
-    kind, rows = action_kind(env), lessons.rows
-    raw, values = jax.vmap(lambda memory, rows: relive(model, env, memory, rows))(
-        lessons.memory, rows
-    )
-    keys = jax.random.split(key, values.shape)
-
-    def chance(drawn, raw, key):
-        likely = log_probability(drawn, raw, model.log_sd, kind)
-        return likely, entropy(raw, model.log_sd, kind, key=key)
-
-    likely, disorder = jax.vmap(jax.vmap(chance))(rows.drawn, raw, keys)
-    lived = ~rows.over
-    count = jnp.maximum(lived.sum(), 1)
-
-    def mean(numbers):
-        return jnp.where(lived, numbers, 0).sum() / count
-
-    change = jnp.where(lived, likely - rows.log_probability, 0)
-    ratio = jnp.exp(change)
-    clipped = jnp.clip(ratio, 1 - config.clip, 1 + config.clip)
-    policy_loss = -mean(jnp.minimum(ratio * lessons.advantage, clipped * lessons.advantage))
-    value_loss = mean((values - lessons.target) ** 2)
-    loss = policy_loss + config.value_weight * value_loss - config.entropy * mean(disorder)
-    return loss, {
-        "value_loss": value_loss,
-        "entropy": mean(disorder),
-        "kl": mean(ratio - 1 - change),
-        "sd": jnp.exp(model.log_sd).mean(),
-    }
 
 
 def _arrays(tree: Any) -> PyTree:
