@@ -62,9 +62,7 @@ class QNetwork(eqx.Module):
         """The value of every choice."""
         if self.value is None:
             return decision.raw
-        code = decision.code.ravel()
-        code = jnp.sign(code) * jnp.log1p(jnp.abs(code))  # readings have no bounds
-        return self.value(code) + decision.raw - decision.raw.mean()
+        return self.value(decision.code.ravel()) + decision.raw - decision.raw.mean()
 
 
 def values_along(
