@@ -14,14 +14,31 @@ import tyro
 
 from anyorder.cli.console import changed, console, keep_compiled_code, parse
 from anyorder.cli.sitting import sit, starting_point
+from anyorder.cli.teaching import make_student
 from anyorder.envs import TASKS, AbstractEnv, PerturbedEnv
 from anyorder.errors import UsageError
-from anyorder.neurons import AttentionNeuronConfig
-from anyorder.policies import CONFIGS, AbstractPolicy, ActionKind, InvariantConfig, PlainConfig
+from anyorder.neurons import AttentionNeuronConfig, RelationalConfig
+from anyorder.policies import (
+    CONFIGS,
+    AbstractPolicy,
+    ActionKind,
+    InvariantConfig,
+    PlainConfig,
+    RelationalPolicyConfig,
+)
 from anyorder.rollout import EngineName
 from anyorder.runs import Agent, RunFolder, config_from, load_agent, make_policy, save_agent
 from anyorder.sensors import perturbation_named
-from anyorder.training import METHODS, DQNConfig, ESConfig, Evolution, Learner, PPOConfig, Stop
+from anyorder.training import (
+    METHODS,
+    CloneConfig,
+    DQNConfig,
+    ESConfig,
+    Evolution,
+    Learner,
+    PPOConfig,
+    Stop,
+)
 from anyorder.zoo import open_agent
 
 START = "start"
@@ -44,11 +61,11 @@ class TrainOptions:
 
     task: Annotated[str, tyro.conf.Positional]
     """The world to learn: cartpole, or cartpole-discrete, whose pushes are choices."""
-    method: Literal["es", "ppo", "dqn"] = "es"
-    """How to learn: es (evolution), ppo (by gradient, through memory) or dqn (deep Q-learning, for
-    worlds of choices)."""
-    policy: Literal["attention", "mlp"] = "attention"
-    """attention: sensory neurons; mlp: the order-sensitive control."""
+    method: Literal["es", "ppo", "dqn", "clone"] = "es"
+    """How to learn: es (evolution), ppo (by gradient, through memory), dqn (deep Q-learning, for
+    worlds of choices) or clone (imitating a teacher)."""
+    policy: Literal["attention", "relational", "mlp"] = "attention"
+    """attention: sensory neurons; relational: such that compare notes; mlp: the order-sensitive control."""
     perturb: str = ""
     """What happens to the sensors while learning, such as reshuffle:100 or double+noise:5+shuffle."""
     start: str | None = None
@@ -70,9 +87,14 @@ class TrainOptions:
     rollout: EngineName = "auto"
     """Who plays the episodes: scan (always works) or fused (compiled, where supported)."""
     hidden: int | None = None
-    """Units of the head's tanh layer: none for attention, 16 for mlp if left out."""
+    """Units of the head's tanh layer: none for attention, 16 for mlp if left out; of each
+    of relational's two: 64."""
     neuron: AttentionNeuronConfig = field(default_factory=AttentionNeuronConfig)
     """The layer of sensory neurons."""
+    relational: RelationalConfig = field(default_factory=RelationalConfig)
+    """The layer of sensory neurons that compare notes."""
+    clone: CloneConfig = field(default_factory=CloneConfig)
+    """Cloning."""
     dqn: DQNConfig = field(default_factory=DQNConfig)
     """Deep Q-learning."""
     es: ESConfig = field(default_factory=ESConfig)
@@ -160,7 +182,7 @@ def _as_started(options: TrainOptions, agent: Agent) -> TrainOptions:
         raise UsageError(f"{options.start} was made for {agent.task!r}, not for {options.task!r}.")
     default = TrainOptions(options.task)
     given = [
-        name for name in ("policy", "neuron", "hidden")
+        name for name in ("policy", "neuron", "relational", "hidden")
         if getattr(options, name) != getattr(default, name)
     ]  # fmt: skip
     if given:
@@ -169,6 +191,8 @@ def _as_started(options: TrainOptions, agent: Agent) -> TrainOptions:
     changes = {"policy": agent.kind, "hidden": config.hidden}
     if isinstance(config, InvariantConfig):
         changes["neuron"] = config.neuron
+    if isinstance(config, RelationalPolicyConfig):
+        changes["relational"] = config.neuron
     return dataclasses.replace(options, **changes)
 
 
@@ -181,6 +205,9 @@ def _policy_config(options: TrainOptions) -> Any:
     actions = _action_kind(options.task)
     if options.policy == "attention":
         return InvariantConfig(options.neuron, options.hidden or 0, actions)
+    if options.policy == "relational":
+        hidden = 64 if options.hidden is None else options.hidden
+        return RelationalPolicyConfig(options.relational, hidden, actions)
     return PlainConfig(16 if options.hidden is None else options.hidden, actions)
 
 
@@ -202,7 +229,9 @@ def _resume(options: TrainOptions) -> tuple[RunFolder, dict[str, Any]]:
         stored = facts.get("config", {}) if method == facts.get("method") else {}
         different += changed(getattr(options, method), stored, method)
     neuron = facts.get("policy_config", {}).get("neuron", {})
-    different += changed(options.neuron, neuron, "neuron")
+    for kind, name in {"attention": "neuron", "relational": "relational"}.items():
+        stored = neuron if kind == facts.get("policy") else {}
+        different += changed(getattr(options, name), stored, name)
     different += [
         f"--{name}"
         for name in (
@@ -243,6 +272,8 @@ def make_learner(
                 f"a policy of kind {facts['policy']} cannot read {world.n_sensors} sensors"
             )
         settings = config_from(method.config, facts["config"])
+        if isinstance(settings, CloneConfig):
+            return make_student(policy, world, settings, facts["rollout"], facts["task"]), run_key
         return method.make(policy, world, settings, facts["rollout"]), run_key
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"These settings do not fit together: {error}") from error

@@ -6,6 +6,7 @@ from anyorder.envs.base import AbstractEnv, EnvState, Step
 from anyorder.envs.cartpole import CartPoleSwingUpHarder
 from anyorder.envs.discrete import DiscreteActions
 from anyorder.envs.perturbed import PerturbedEnv
+from anyorder.envs.recorded import RecordedEnv, RecordedState, Recordings
 
 TASKS: dict[str, Callable[[], AbstractEnv]] = {
     "cartpole": CartPoleSwingUpHarder,
@@ -20,5 +21,8 @@ __all__ = [
     "DiscreteActions",
     "EnvState",
     "PerturbedEnv",
+    "RecordedEnv",
+    "RecordedState",
+    "Recordings",
     "Step",
 ]

@@ -8,13 +8,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder.envs.base import AbstractEnv, EnvState, Step
-from anyorder.sensors import AbstractPerturbation, Plan
+from anyorder.sensors import AbstractPerturbation, Plan, Sensors
+
+NAMES = 1e6
+"""Far above any noise, so that sensors that read multiples of it are told from those that are made up."""
 
 
 class PerturbedState(eqx.Module):
     """The world's own state, and what is happening to its sensors."""
 
     world: EnvState
+    sight: Sensors
+    """What the world shows before anything happens to it."""
     plan: Plan
     time: Int[Array, ""]
 
@@ -53,9 +58,15 @@ class PerturbedEnv(AbstractEnv):
         step = self.env.step(state.world, action, key=key)
         return self._perturb(step, state.plan, state.time + 1)
 
+    def origins(self, state: PerturbedState) -> Int[Array, " sensors"]:
+        """Which of the world's sensors each of the agent's shows; -1 for those that show none."""
+        named = Sensors.of(NAMES * (1 + jnp.arange(self.env.n_sensors)))
+        seen = self.perturbation.apply(state.plan, named, state.time)
+        return jnp.where(seen.present, jnp.round(seen.values / NAMES).astype(int) - 1, -1)
+
     def _perturb(self, step: Step, plan: Plan, time: Int[Array, ""]) -> Step:
         return Step(
-            state=PerturbedState(step.state, plan, time),
+            state=PerturbedState(step.state, step.sensors, plan, time),
             sensors=self.perturbation.apply(plan, step.sensors, time),
             reward=step.reward,
             terminated=step.terminated,

@@ -1,6 +1,7 @@
 """What an agent reads, and what can happen to it on the way."""
 
 from anyorder.sensors.observation import Sensors, over_signal
+from anyorder.sensors.ordeal import Ordeal
 from anyorder.sensors.perturb import (
     AbstractPerturbation,
     Chain,
@@ -24,6 +25,7 @@ __all__ = [
     "Drop",
     "Flicker",
     "Noise",
+    "Ordeal",
     "Plan",
     "Reshuffle",
     "Sensors",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from anyorder.sensors.ordeal import Ordeal
 from anyorder.sensors.perturb import (
     AbstractPerturbation,
     Double,
@@ -24,6 +25,7 @@ PERTURBATIONS: dict[str, type[AbstractPerturbation]] = {
     "noise": Noise,
     "drop": Drop,
     "flicker": Flicker,
+    "ordeal": Ordeal,
 }
 """By name. Numbers after a name fill its settings in order."""
 

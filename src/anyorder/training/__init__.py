@@ -1,5 +1,6 @@
 """Ways to learn, all with the same two functions: `init(key)` and `update(state)`."""
 
+from anyorder.training.cloning import CloneConfig, CloneState, Cloning, make_cloning
 from anyorder.training.dqn import DQNConfig, DQNState, QLearning
 from anyorder.training.es import ESConfig, ESState, Evolution
 from anyorder.training.loop import Learner, Progress, Report, Stop, learn
@@ -9,6 +10,9 @@ from anyorder.training.ppo import PPO, PPOConfig, PPOState, Training, make_train
 __all__ = [
     "METHODS",
     "PPO",
+    "CloneConfig",
+    "CloneState",
+    "Cloning",
     "DQNConfig",
     "DQNState",
     "ESConfig",
@@ -24,5 +28,6 @@ __all__ = [
     "Stop",
     "Training",
     "learn",
+    "make_cloning",
     "make_train",
 ]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from anyorder.envs import AbstractEnv
-from anyorder.policies import AbstractPolicy
-from anyorder.rollout import EngineName
+from anyorder.training.cloning import CloneConfig, make_cloning
 from anyorder.training.dqn import DQNConfig, make_dqn
 from anyorder.training.es import ESConfig, make_evolution
 from anyorder.training.loop import Learner
 from anyorder.training.ppo import PPOConfig, make_ppo
 
-MakeLearner = Callable[[AbstractPolicy, AbstractEnv, Any, EngineName], Learner]
+MakeLearner = Callable[..., Learner]
 
 
 @dataclass(frozen=True)
@@ -23,11 +20,12 @@ class Method:
 
     config: type
     make: MakeLearner
-    """From policy, world, settings and the name of a rollout engine (only evolution heeds it)."""
+    """From policy, world, settings and the name of a rollout engine; cloning also wants a `teacher`."""
 
 
 METHODS: dict[str, Method] = {
     "es": Method(ESConfig, make_evolution),
     "dqn": Method(DQNConfig, make_dqn),
     "ppo": Method(PPOConfig, make_ppo),
+    "clone": Method(CloneConfig, make_cloning),
 }
