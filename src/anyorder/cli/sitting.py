@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -58,7 +59,7 @@ def sit(
             for report in learn(learner, state, progress, stop):
                 last = report
                 if report.metrics is not None:
-                    log.write(_line(report))
+                    log.write(line(report.progress, report.metrics))
                     score = f"score [bold]{report.metrics['test']:.0f}[/]"
                     if not console.is_terminal:
                         console.print(_plain_line(report, stop))
@@ -87,14 +88,13 @@ def _save(folder: RunFolder, report: Report) -> None:
     folder.save_checkpoint(report.state, facts)
 
 
-def _line(report: Report) -> dict[str, Any]:
-    assert report.metrics is not None
-    numbers = {name: round(value, 4) for name, value in report.metrics.items()}
+def line(progress: Progress, metrics: Mapping[str, float]) -> dict[str, Any]:
+    """A line of metrics.jsonl."""
     return {
-        "update": report.progress.updates,
-        "steps": report.progress.steps,
-        "seconds": round(report.progress.seconds, 3),
-    } | numbers
+        "update": progress.updates,
+        "steps": progress.steps,
+        "seconds": round(progress.seconds, 3),
+    } | {name: round(value, 4) for name, value in metrics.items()}
 
 
 def _plain_line(report: Report, stop: Stop) -> str:
@@ -108,24 +108,30 @@ def _plain_line(report: Report, stop: Stop) -> str:
 
 
 def _finish(folder: RunFolder, learner: Learner, last: Report, why: str | None, stop: Stop) -> None:
-    """Choose the agent among the finalists, keep it, and say what comes next."""
-    from anyorder.report import learning_curve
-
-    policy, score = learner.best(last.state)
-    facts = folder.facts
-    notes = {
-        "score": round(score, 1),
-        "made": facts["command"],
-        "updates": last.progress.updates,
-        "steps": last.progress.steps,
-    }
-    n_sensors = TASKS[facts["task"]]().n_sensors
-    save_agent(Agent(policy, facts["task"], n_sensors, notes), folder.path)
-    learning_curve(folder.metrics(), folder.path / "learning.png", title=str(folder.path.name))
+    """Keep the agent, and say what comes next."""
+    score = keep_agent(folder, learner, last.state, last.progress)
     console.print(
         f"Stopped: {why}. The best tested agent scores [bold]{score:.0f}[/] on fresh episodes.\n"
         f"  agent   {folder.path}\n  figure  {folder.path / 'learning.png'}\n"
         f"  test it anyorder evaluate {folder.path} --protocol paper"
     )
     if last.progress.updates < learner.planned:
-        console.print(f"  go on   anyorder train {facts['task']} --resume {folder.path}")
+        console.print(f"  go on   anyorder train {folder.facts['task']} --resume {folder.path}")
+
+
+def keep_agent(folder: RunFolder, learner: Learner, state: Any, progress: Progress) -> float:
+    """Write the run's best agent and the figure of its learning; returns the agent's score."""
+    from anyorder.report import learning_curve
+
+    policy, score = learner.best(state)
+    facts = folder.facts
+    notes = {
+        "score": round(score, 1),
+        "made": facts["command"],
+        "updates": progress.updates,
+        "steps": progress.steps,
+    }
+    n_sensors = TASKS[facts["task"]]().n_sensors
+    save_agent(Agent(policy, facts["task"], n_sensors, notes), folder.path)
+    learning_curve(folder.metrics(), folder.path / "learning.png", title=str(folder.path.name))
+    return score

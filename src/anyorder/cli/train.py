@@ -15,6 +15,7 @@ import tyro
 from anyorder.cli.console import changed, console, keep_compiled_code, parse
 from anyorder.cli.sitting import sit, starting_point
 from anyorder.cli.teaching import make_student
+from anyorder.cli.together import seeds_of, sit_together
 from anyorder.envs import TASKS, AbstractEnv, PerturbedEnv
 from anyorder.errors import UsageError
 from anyorder.neurons import AttentionNeuronConfig, RelationalConfig
@@ -74,6 +75,8 @@ class TrainOptions:
     """Folder for the run; a new one under runs/ if left out."""
     seed: int = 0
     """Everything random follows from it."""
+    seeds: int = 1
+    """Train this many seeds at once, from --seed on, each in a folder of its own below --out."""
     resume: Path | None = None
     """Go on with the run in this folder."""
     updates: int | None = None
@@ -118,6 +121,8 @@ def train(options: TrainOptions, command: str) -> Path:
         raise UsageError(f"--minutes must be more than 0, got {options.minutes:g}.")
     if options.updates is not None and options.updates < 1:
         raise UsageError(f"--updates must be at least 1, got {options.updates}.")
+    if options.seeds < 1 or (options.seeds > 1 and (options.resume or options.start)):
+        raise UsageError("--seeds must be at least 1, and goes with neither --resume nor --start.")
     folder, facts = _resume(options) if options.resume else (None, _facts(options, command))
     start = _start(options, folder)
     learner, key = make_learner(facts, start)
@@ -126,17 +131,22 @@ def train(options: TrainOptions, command: str) -> Path:
     console.print(f"[bold]{facts['policy']}[/] on {facts['task']}: {learner.describe()}")
     if warning := learner.advice():
         console.print(f"[yellow]Advice:[/] {warning}")
+    stop = Stop(
+        updates=options.updates or learner.planned,
+        seconds=None if options.minutes is None else 60 * options.minutes,
+        score=options.target,
+    )
+    if options.seeds > 1:
+        out = options.out or _free_folder(facts)
+        each = seeds_of(facts, options.seeds)
+        sit_together(out, each, [make_learner(one) for one in each], stop)
+        return out
     if folder is None:
         folder = RunFolder.create(options.out or _free_folder(facts), facts)
         if options.start:
             (folder.path / START).mkdir()
             save_agent(open_agent(options.start), folder.path / START)
     state, progress = starting_point(folder, learner, key)
-    stop = Stop(
-        updates=options.updates or learner.planned,
-        seconds=None if options.minutes is None else 60 * options.minutes,
-        score=options.target,
-    )
     if progress.updates >= stop.updates:
         raise UsageError(
             f"{folder.path} has made {progress.updates} updates already: "

@@ -6,6 +6,7 @@ from anyorder.training.es import ESConfig, ESState, Evolution
 from anyorder.training.loop import Learner, Progress, Report, Stop, learn
 from anyorder.training.methods import METHODS, Method
 from anyorder.training.ppo import PPO, PPOConfig, PPOState, Training, make_train
+from anyorder.training.seeds import ManySeeds, state_of
 
 __all__ = [
     "METHODS",
@@ -19,6 +20,7 @@ __all__ = [
     "ESState",
     "Evolution",
     "Learner",
+    "ManySeeds",
     "Method",
     "PPOConfig",
     "PPOState",
@@ -30,4 +32,5 @@ __all__ = [
     "learn",
     "make_cloning",
     "make_train",
+    "state_of",
 ]

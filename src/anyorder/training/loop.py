@@ -17,6 +17,11 @@ class Learner(Protocol):
     """What the loop asks of a way to learn. State goes in and comes out; its leaves are arrays."""
 
     @property
+    def policy(self) -> AbstractPolicy:
+        """Where learning starts."""
+        ...
+
+    @property
     def planned(self) -> int:
         """Updates a whole run takes."""
         ...
