@@ -3,7 +3,7 @@
 from anyorder.oracle.cache import OracleConfig, load_oracle
 from anyorder.oracle.controller import Oracle
 from anyorder.oracle.episodes import blind_returns, oracle_returns, start_states
-from anyorder.oracle.iteration import Level
+from anyorder.oracle.grid import Level
 
 __all__ = [
     "Level",

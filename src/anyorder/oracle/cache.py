@@ -19,7 +19,7 @@ from safetensors.numpy import save as tensors_to_bytes
 
 from anyorder.oracle import grid
 from anyorder.oracle.controller import Oracle
-from anyorder.oracle.iteration import Level, Progress, iterate
+from anyorder.oracle.grid import Level, Progress
 
 FORMAT = 1
 
@@ -54,6 +54,8 @@ def load_oracle(
     shape[2] += 1
     table = _read(path, tuple(shape))
     if table is None:
+        from anyorder.oracle.iteration import iterate  # compiled on import
+
         table = iterate(config.levels, config.discount, progress=progress)
         _write(path, table)
     return Oracle(jnp.asarray(table), config.discount)

@@ -18,7 +18,6 @@ from jaxtyping import Array, Float
 
 from anyorder.envs.cartpole import X_LIMIT, CartPoleState, advance, reward_from
 from anyorder.oracle.grid import placing
-from anyorder.oracle.lookahead import push_each
 
 place = placing()
 HOLD = 4
@@ -47,6 +46,8 @@ class Oracle(eqx.Module):
 
     def pushes(self, states: Float[np.ndarray, "states 4"]) -> Float[np.ndarray, " states"]:
         """The same for many states (x, x', theta, theta') at once, compiled for the processor."""
+        from anyorder.oracle.lookahead import push_each  # compiled on import
+
         states = np.ascontiguousarray(states, np.float32)
         found = np.empty(states.shape[0], np.float32)
         push_each(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,20 @@ UPRIGHT = 0.4
 
 Shape = tuple[int, int, int, int]
 """Nodes along x (from 0 to the end of the track), x', theta (around the circle) and theta'."""
+
+Progress = Callable[[float], object]
+"""Told the share of the work that is done."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Some sweeps over one grid."""
+
+    shape: Shape
+    """Nodes along x, x', theta, theta'."""
+    hold: int
+    """Steps a push is held for."""
+    sweeps: int
 
 
 def placing(number: Callable[[float], Any] = float) -> Callable:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit, prange
 
 from anyorder.envs.cartpole import X_LIMIT, dynamics
-from anyorder.oracle.grid import Shape, nodes, placing
+from anyorder.oracle.grid import Level, Progress, nodes, placing
 from anyorder.rollout.simd import HALF, ONE, OPTIONS, TWO_PI, ZERO, F, fast_cos, fast_sin, wrap
 
 X_END, X_TO_ANGLE = F(X_LIMIT), F(math.pi / 2 / X_LIMIT)
@@ -27,21 +26,6 @@ PUSHES = np.array([-1.0, 0.0, 1.0], F)
 inlined = njit(inline="always", **OPTIONS)
 advance_world = inlined(inspect.unwrap(dynamics(F)))
 place = inlined(placing(F))
-
-
-@dataclass(frozen=True)
-class Level:
-    """Some sweeps over one grid."""
-
-    shape: Shape
-    """Nodes along x, x', theta, theta'."""
-    hold: int
-    """Steps a push is held for."""
-    sweeps: int
-
-
-Progress = Callable[[float], object]
-"""Told the share of the work that is done."""
 
 
 @inlined
