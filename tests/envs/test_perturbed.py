@@ -1,11 +1,27 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from anyorder.envs import CartPoleSwingUpHarder, PerturbedEnv
-from anyorder.sensors import Double, Noise, Reshuffle, Shuffle, chain
+from anyorder.sensors import (
+    PERTURBATIONS,
+    Double,
+    Drop,
+    Noise,
+    Reshuffle,
+    Shuffle,
+    chain,
+    perturbation_named,
+)
 
 WORLD = CartPoleSwingUpHarder()
+NUMBERED = {
+    "reshuffle": "reshuffle:3",
+    "drop": "drop:2",
+    "flicker": "flicker:0.5:2",
+    "ordeal": "ordeal:5",
+}
 
 
 def test_the_world_itself_does_not_change(key):
@@ -40,3 +56,50 @@ def test_sizes_follow_from_the_perturbation():
     assert perturbed.n_actions == 1
     assert perturbed.n_steps == 1000
     assert perturbed.reset(jax.random.key(0)).sensors.n_sensors == 13
+
+
+ORIGINS = {
+    **{name: perturbation_named(NUMBERED.get(name, name)) for name in PERTURBATIONS},
+    "huge noise": Noise(3, 1e7),
+    "restless": perturbation_named("double+noise:4+drop:3+reshuffle:2"),
+    "everything": perturbation_named("flicker:0.5:1+ordeal:5+double+shuffle"),
+}
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_origins_name_the_sensor_behind_each_signal(name):
+    world = PerturbedEnv(WORLD, ORIGINS[name])
+
+    @jax.jit
+    def look(key):
+        step = world.reset(key)
+
+        def go_on(step, _):
+            seen = (step.state.sight.values, step.sensors, world.origins(step.state))
+            return world.step(step.state, jnp.ones(1), key=key), seen
+
+        return jax.lax.scan(go_on, step, length=8)[1]
+
+    sight, sensors, origins = jax.vmap(look)(jax.random.split(jax.random.key(0), 40))
+    origins, present = np.asarray(origins), np.asarray(sensors.present)
+    assert origins.shape == (40, 8, world.n_sensors)
+    expected = np.take_along_axis(np.asarray(sight), np.maximum(origins, 0), axis=2)
+    shows = origins >= 0
+    np.testing.assert_array_equal(np.asarray(sensors.values)[shows], expected[shows])
+    assert set(np.unique(origins)) <= {-1, 0, 1, 2, 3, 4}
+    assert not (shows & ~present).any()
+    made_up = present & ~shows
+    same = np.asarray(sensors.values)[..., None] == np.asarray(sight)[:, :, None, :]
+    assert not (same.any(axis=3) & made_up).any()  # whoever shows a sensor is known to
+    assert made_up.any() == (name in {"noise", "huge noise", "restless", "ordeal", "everything"})
+
+
+def test_a_perturbation_that_does_not_fit_is_refused_at_once():
+    with pytest.raises(ValueError, match="Cannot drop 6 of 5 sensors"):
+        PerturbedEnv(WORLD, Drop(6))
+
+
+def test_the_exercise_is_perturbed_as_well():
+    world = PerturbedEnv(WORLD, Shuffle()).practising(jnp.ones(()))
+    assert world.env.practice == 1
+    assert world.perturbation == Shuffle()

@@ -11,6 +11,7 @@ from anyorder.sensors import (
     Drop,
     Flicker,
     Noise,
+    Ordeal,
     Reshuffle,
     Sensors,
     Shuffle,
@@ -26,6 +27,7 @@ EXAMPLES = {
     "noise": Noise(3),
     "drop": Drop(2),
     "flicker": Flicker(0.5, 4),
+    "ordeal": Ordeal(5),
 }
 SENSORS = Sensors.of([1.0, 2.0, 3.0, 4.0, 5.0])
 

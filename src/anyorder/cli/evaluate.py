@@ -14,11 +14,21 @@ import tyro
 from anyorder.cli.console import console, keep_compiled_code, parse, progress_bar, show, write_json
 from anyorder.envs import TASKS
 from anyorder.errors import UsageError
-from anyorder.evaluation import PROTOCOLS, SUCCESS, SUITES, Summary, protocol_returns, summarize
+from anyorder.evaluation import (
+    PROTOCOLS,
+    SUCCESS,
+    SUITES,
+    Summary,
+    joined,
+    protocol_returns,
+    record_episodes,
+    recorded_returns,
+    summarize,
+)
 from anyorder.front import EVALUATION_SEED
 from anyorder.oracle import Oracle, load_oracle
 from anyorder.report import evaluation_tables
-from anyorder.runs import Agent
+from anyorder.runs import Agent, require_no_recordings, save_recordings
 from anyorder.zoo import open_agent
 
 DESCRIPTION = f"""Test an agent over many episodes.
@@ -26,6 +36,7 @@ DESCRIPTION = f"""Test an agent over many episodes.
   anyorder evaluate cartpole --protocol paper --against cartpole-mlp
   anyorder evaluate runs/first --protocol every25 --episodes 500 --json first.json
   anyorder evaluate oracle --protocol plain
+  anyorder evaluate oracle --episodes 200 --record recordings/oracle
 
 One protocol: {", ".join(PROTOCOLS)}.
 Several at once: {", ".join(SUITES)}.
@@ -33,7 +44,9 @@ Each table gives the mean, standard deviation, interquartile mean (IQM), 95% boo
 mean and the share of episodes above 500; beside it the ceiling and what the paper reports. The ceiling
 is what the oracle earned in the first 4,000 episodes: a near-optimal controller that is told which
 sensor is which. It can be played like an agent, as `oracle`. Under every protocol
-and for every agent, the same episodes start in the same states."""
+and for every agent, the same episodes start in the same states.
+--record plays the undisturbed world alone and keeps what AGENT saw and did, for others to be cloned from:
+anyorder train cartpole --method clone --clone.recordings FOLDER --clone.acting teacher"""
 
 
 ORACLE = "oracle"
@@ -64,6 +77,8 @@ class EvaluateOptions:
     """Starts and perturbations follow from it."""
     json: Path | None = None
     """Write the results of AGENT here as JSON."""
+    record: Path | None = None
+    """Play the undisturbed world and write its episodes into this folder."""
 
 
 def main(arguments: list[str]) -> None:
@@ -73,13 +88,45 @@ def main(arguments: list[str]) -> None:
     if options.episodes < 1:
         raise UsageError(f"--episodes must be at least 1, got {options.episodes}.")
     protocols = protocols_named(options.protocol)
+    if options.record is not None:
+        protocols = ("plain",)
+        require_recordable(options, options.record)
     agents = {name: open_player(name) for name in dict.fromkeys((options.agent, *options.against))}
-    returns = play_all(agents, protocols, options.episodes, options.seed)
+    if options.record is None:
+        returns = play_all(agents, protocols, options.episodes, options.seed)
+    else:
+        returns = {options.agent: {"plain": record(options, agents[options.agent], options.record)}}
     results = summaries(agents, returns, options.seed)
     show_results(agents, results)
     if options.json is not None:
         write_json(options.json, as_json(options.agent, agents[options.agent], results, protocols))
         console.print(f"Written: {options.json}")
+
+
+def require_recordable(options: EvaluateOptions, folder: Path) -> None:
+    """Raise UsageError if the options ask for more than one agent in one world can give."""
+    if options.against or options.protocol not in (EvaluateOptions.protocol, "plain"):
+        raise UsageError(
+            "--record keeps what one agent does undisturbed: leave out --against and --protocol."
+        )
+    require_no_recordings(folder)
+
+
+def record(options: EvaluateOptions, agent: Agent | Ceiling, folder: Path) -> np.ndarray:
+    """Play the undisturbed world, write the episodes down, and return what they came to."""
+    env, key = _env(agent), jax.random.key(options.seed)
+    if not agent.policy.reads(env.n_sensors):
+        raise UsageError(f"{options.agent} cannot read the {env.n_sensors} sensors of this world.")
+    batches = []
+    with progress_bar("episodes") as bar:
+        task = bar.add_task("recording", total=options.episodes, facts=options.agent)
+        for batch in record_episodes(agent.policy, env, n_episodes=options.episodes, key=key):
+            batches.append(batch)
+            bar.advance(task, len(batch.lengths))
+    recordings = joined(batches)
+    save_recordings(recordings, folder, task=agent.task, by=options.agent)
+    console.print(f"Recorded: {options.episodes} episodes in {folder}")
+    return recorded_returns(recordings)
 
 
 def open_player(name: str) -> Agent | Ceiling:

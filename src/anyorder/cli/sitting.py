@@ -14,6 +14,9 @@ from anyorder.envs import TASKS
 from anyorder.runs import Agent, MetricsLog, RunFolder, save_agent
 from anyorder.training import Learner, Progress, Report, Stop, learn
 
+FINAL_TESTS = 4
+"""The agent to keep is scored on as many fresh episodes as so many tests have."""
+
 
 def starting_point(folder: RunFolder, learner: Learner, key: jax.Array) -> tuple[Any, Progress]:
     """Where the run stands: its checkpoint, or the beginning."""
@@ -123,8 +126,9 @@ def keep_agent(folder: RunFolder, learner: Learner, state: Any, progress: Progre
     """Write the run's best agent and the figure of its learning; returns the agent's score."""
     from anyorder.report import learning_curve
 
-    policy, score = learner.best(state)
     facts = folder.facts
+    episodes = FINAL_TESTS * facts["config"]["test_episodes"]
+    policy, score = learner.best(state, episodes=episodes)
     notes = {
         "score": round(score, 1),
         "made": facts["command"],

@@ -121,6 +121,9 @@ def train(options: TrainOptions, command: str) -> Path:
         raise UsageError(f"--minutes must be more than 0, got {options.minutes:g}.")
     if options.updates is not None and options.updates < 1:
         raise UsageError(f"--updates must be at least 1, got {options.updates}.")
+    least = 1 if options.policy == "relational" else 0
+    if options.hidden is not None and options.hidden < least:
+        raise UsageError(f"--hidden must be at least {least} here, got {options.hidden}.")
     if options.seeds < 1 or (options.seeds > 1 and (options.resume or options.start)):
         raise UsageError("--seeds must be at least 1, and goes with neither --resume nor --start.")
     folder, facts = _resume(options) if options.resume else (None, _facts(options, command))

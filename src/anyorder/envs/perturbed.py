@@ -10,9 +10,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from anyorder.envs.base import AbstractEnv, EnvState, Step
 from anyorder.sensors import AbstractPerturbation, Plan, Sensors
 
-NAMES = 1e6
-"""Far above any noise, so that sensors that read multiples of it are told from those that are made up."""
-
 
 class PerturbedState(eqx.Module):
     """The world's own state, and what is happening to its sensors."""
@@ -30,6 +27,12 @@ class PerturbedEnv(AbstractEnv):
     env: AbstractEnv
     perturbation: AbstractPerturbation
 
+    def __check_init__(self):
+        def draw(key):
+            return self.perturbation.draw(key, self.env.n_sensors, self.n_steps)
+
+        jax.eval_shape(draw, jax.random.key(0))  # one that does not fit this world says so here
+
     @property
     def n_sensors(self) -> int:
         return self.perturbation.count(self.env.n_sensors)
@@ -46,6 +49,9 @@ class PerturbedEnv(AbstractEnv):
     def n_steps(self) -> int:
         return self.env.n_steps
 
+    def practising(self, share: Float[Array, ""]) -> PerturbedEnv:
+        return PerturbedEnv(self.env.practising(share), self.perturbation)
+
     def reset(self, key: PRNGKeyArray) -> Step:
         """The world starts as it would have without the perturbation and with the same key."""
         plan_key = jax.random.fold_in(key, 1)
@@ -60,9 +66,12 @@ class PerturbedEnv(AbstractEnv):
 
     def origins(self, state: PerturbedState) -> Int[Array, " sensors"]:
         """Which of the world's sensors each of the agent's shows; -1 for those that show none."""
-        named = Sensors.of(NAMES * (1 + jnp.arange(self.env.n_sensors)))
-        seen = self.perturbation.apply(state.plan, named, state.time)
-        return jnp.where(seen.present, jnp.round(seen.values / NAMES).astype(int) - 1, -1)
+        silent, named = (
+            self.perturbation.apply(state.plan, Sensors.of(readings), state.time)
+            for readings in (jnp.zeros(self.env.n_sensors), 1 + jnp.arange(self.env.n_sensors))
+        )
+        number = jnp.round(named.values - silent.values).astype(int)  # 0 for what is made up
+        return jnp.where(named.present, number - 1, -1)
 
     def _perturb(self, step: Step, plan: Plan, time: Int[Array, ""]) -> Step:
         return Step(

@@ -10,6 +10,7 @@ from anyorder.evaluation.protocols import (
     play,
     protocol_returns,
 )
+from anyorder.evaluation.recordings import joined, record_episodes, recorded_returns
 from anyorder.evaluation.statistics import Summary, interval, iqm, summarize
 
 __all__ = [
@@ -24,7 +25,10 @@ __all__ = [
     "Summary",
     "interval",
     "iqm",
+    "joined",
     "play",
     "protocol_returns",
+    "record_episodes",
+    "recorded_returns",
     "summarize",
 ]

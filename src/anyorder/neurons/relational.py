@@ -25,6 +25,9 @@ from anyorder.neurons.attention import softmax_weights
 from anyorder.neurons.base import AbstractNeuron, Message
 from anyorder.sensors import Sensors
 
+LARGEST = 1e18
+"""Far above all that sensible signals come to."""
+
 
 @dataclass(frozen=True)
 class RelationalConfig:
@@ -119,7 +122,7 @@ class Comparison(eqx.Module):
     ) -> tuple[Float[Array, "sensors pair"], Float[Array, "sensors heads"]]:
         """What each neuron gathers from its pairs: features, and new quantities to compare."""
         n_sensors, heads = quantities.shape[0], self.attention.out_features
-        residual = self.relation(quantities)
+        residual = _bounded(self.relation(quantities))
         coincidence = -0.5 * jnp.log(jnp.exp(2 * self.tolerance) + residual**2)
         own, other = features @ self.from_own.weight.T, features @ self.from_other.weight.T
         over_pairs = jax.vmap(jax.vmap(self.from_relations))(coincidence)
@@ -131,7 +134,7 @@ class Comparison(eqx.Module):
         by_head = found.reshape(n_sensors, n_sensors, heads, -1)
         shares = jnp.moveaxis(shares, 1, 2)  # (sensors, others, heads)
         gathered = (shares[..., None] * by_head).sum(axis=1).reshape(n_sensors, -1)
-        return gathered, (shares * self.derived(quantities)).sum(axis=1)
+        return gathered, (shares * _bounded(self.derived(quantities))).sum(axis=1)
 
 
 class RelationalNeuron(AbstractNeuron):
@@ -228,6 +231,11 @@ class RelationalNeuron(AbstractNeuron):
         nobody = jnp.zeros((scores.shape[0], 1))
         all_scores = jnp.concatenate([scores, nobody], axis=1)
         return softmax_weights(all_scores, jnp.append(present, True))[:, :-1]
+
+
+def _bounded(numbers: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """Numbers whose squares single precision can hold, even of products of absurd readings."""
+    return jnp.clip(numbers, -LARGEST, LARGEST)
 
 
 def _mix(

@@ -32,6 +32,12 @@ class RelationalPolicyConfig:
     actions: ActionKind = "continuous"
     """What the world takes: numbers from -1 to 1, or one choice among several."""
 
+    def __post_init__(self):
+        if self.hidden < 1:
+            raise ValueError(
+                f"A relational policy needs hidden units in its head, got {self.hidden}."
+            )
+
 
 class RelationalPolicy(AbstractPolicy):
     """action = tanh(head(asinh(code))), or the choice the head values most."""

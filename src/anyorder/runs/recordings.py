@@ -24,26 +24,27 @@ from anyorder.runs.document import read_document, write_document
 RECORDINGS_FILE = "recordings.json"
 KIND = "recordings"
 RANKS = {"sensors": 3, "actions": 3, "rewards": 2, "lengths": 1}
+TYPES = {name: np.int32 if name == "lengths" else np.float32 for name in RANKS}
 
 
 def save_recordings(recordings: Recordings, folder: Path, *, task: str, by: str) -> None:
     """Write episodes into a folder, which is made if need be and must not hold any yet."""
-    path = folder / RECORDINGS_FILE
-    if path.exists():
-        raise UsageError(f"{folder} holds recordings already: choose another folder.")
-    tensors = {name: np.asarray(getattr(recordings, name)) for name in RANKS}
-    tensors = {
-        name: tensor.astype(np.int32 if name == "lengths" else np.float32)
-        for name, tensor in tensors.items()
-    }
+    require_no_recordings(folder)
+    tensors = {name: np.asarray(getattr(recordings, name), TYPES[name]) for name in RANKS}
     facts = {"task": task, "by": by, "episodes": len(tensors["lengths"])}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_document(path, KIND, facts, tensors)
+        write_document(folder / RECORDINGS_FILE, KIND, facts, tensors)
     except OSError as error:
         raise UsageError(
             f"{folder} cannot be written ({error.strerror}): choose another folder."
         ) from error
+
+
+def require_no_recordings(folder: Path) -> None:
+    """Raise UsageError if the folder holds recordings, which nothing replaces."""
+    if (folder / RECORDINGS_FILE).exists():
+        raise UsageError(f"{folder} holds recordings already: choose another folder.")
 
 
 def load_recordings(folder: Path, *, task: str) -> Recordings:
@@ -57,6 +58,23 @@ def load_recordings(folder: Path, *, task: str) -> Recordings:
     if {name: tensor.ndim for name, tensor in tensors.items()} != RANKS:
         raise UsageError(f"{path} must hold {', '.join(RANKS)}, as the documentation says.")
     try:
-        return Recordings(**{name: jnp.asarray(tensor) for name, tensor in tensors.items()})
-    except ValueError as error:
-        raise UsageError(f"{path} is damaged: {error}") from error
+        recordings = Recordings(
+            **{name: jnp.asarray(tensor, TYPES[name]) for name, tensor in tensors.items()}
+        )
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{path} is damaged: its tensors are not of the same episodes.") from error
+    if obstacle := _nonsense(recordings):
+        raise UsageError(f"{path} is damaged: {obstacle}.")
+    return recordings
+
+
+def _nonsense(recordings: Recordings) -> str | None:
+    """What is wrong with the numbers of these episodes, if anything is."""
+    longest, lengths = recordings.rewards.shape[1], np.asarray(recordings.lengths)
+    if lengths.min() < 1 or lengths.max() > longest:
+        return f"lengths must be from 1 to {longest}, the steps that are stored"
+    happened = np.arange(longest) < lengths[:, None]
+    for name in ("sensors", "actions", "rewards"):
+        if not np.isfinite(np.asarray(getattr(recordings, name))[happened]).all():
+            return f"{name} must be finite numbers"
+    return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from typing import Any
 
 from anyorder.sensors.ordeal import Ordeal
 from anyorder.sensors.perturb import (
@@ -50,13 +52,26 @@ def _part(text: str) -> AbstractPerturbation:
     settings = {field.name: field for field in dataclasses.fields(kind)}
     if len(numbers) > len(settings):
         raise ValueError(f"{name} takes at most {len(settings)} numbers, got {text!r}")
-    try:
-        values = [
-            float(number) if "." in number or "e" in number else int(number) for number in numbers
-        ]
-    except ValueError as error:
-        raise ValueError(f"{text!r} must be a name and numbers, as in noise:5:0.1") from error
+    values = {
+        name: _number(number, settings[name], text)
+        for name, number in zip(settings, numbers, strict=False)
+    }
     required = [n for n, field in settings.items() if field.default is dataclasses.MISSING]
     if len(values) < len(required):
         raise ValueError(f"{name} needs {', '.join(required)}, as in {name}:25")
-    return kind(**dict(zip(settings, values, strict=False)))
+    return kind(**values)
+
+
+def _number(number: str, setting: dataclasses.Field[Any], text: str) -> int | float:
+    """What a number in `text` says, which is whole where the setting must be."""
+    try:
+        value = float(number)
+    except ValueError as error:
+        raise ValueError(f"{text!r} must be a name and numbers, as in noise:5:0.1") from error
+    if not math.isfinite(value):
+        raise ValueError(f"{text!r} holds {number}: give finite numbers, as in noise:5:0.1")
+    if setting.type not in (int, "int"):
+        return value
+    if value != int(value):
+        raise ValueError(f"{setting.name} must be a whole number, got {number} in {text!r}")
+    return int(value)

@@ -212,6 +212,7 @@ class Cloning(eqx.Module):
         action = jax.lax.stop_gradient(action)
         following = self.world.step(lesson.step.state, action, key=key)
         memory = Memory(decision.memory.neurons, action)
+        remembered = self.teacher.told(remembered, action)
         return Lesson(following, memory, remembered, lesson.time + 1), errors
 
     def _origins(self, step: Step) -> Int[Array, " sensors"]:
@@ -231,7 +232,17 @@ def make_cloning(
 ) -> Cloning:
     """Cloning of this teacher in `env`, or in `world` (a recorded one) with tests in `env`."""
     world = env if world is None else world
-    check_teacher(teacher, world.env if isinstance(world, PerturbedEnv) else world)
+    bare = world.env if isinstance(world, PerturbedEnv) else world
+    if isinstance(bare, PerturbedEnv):
+        raise ValueError("a world perturbed twice hides its own sensors: chain the perturbations")
+    check_teacher(teacher, bare)
+    sizes = [(each.n_sensors, each.n_actions, each.discrete) for each in (world, env)]
+    if sizes[0] != sizes[1]:
+        (sensors, actions, _), (tested, testing, _) = sizes
+        raise ValueError(
+            f"the student would learn from {sensors} sensors and {actions} actions "
+            f"and be tested with {tested} and {testing}"
+        )
     return Cloning(policy, choose_engine(policy, env, rollout), world, teacher, config)
 
 

@@ -49,8 +49,8 @@ class Learner(Protocol):
         """Metrics on held-out episodes, the score as `test`."""
         ...
 
-    def best(self, state: Any) -> tuple[AbstractPolicy, float]:
-        """The agent to keep, and its score."""
+    def best(self, state: Any, *, episodes: int = ...) -> tuple[AbstractPolicy, float]:
+        """The agent to keep, and its score on so many fresh episodes."""
         ...
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from anyorder.envs import CartPoleSwingUpHarder, EnvState, RecordedState
 from anyorder.oracle import Oracle
-from anyorder.policies import AbstractPolicy
+from anyorder.policies import AbstractPolicy, Memory
 from anyorder.sensors import Sensors
 
 
@@ -21,6 +21,10 @@ class AbstractTeacher(eqx.Module):
     def init(self, n_sensors: int) -> Any:
         """The memory before the first step, of a world with that many sensors."""
         return ()
+
+    def told(self, memory: Any, action: Float[Array, " actions"]) -> Any:
+        """The memory of a teacher who was told what was done in the end."""
+        return memory
 
     @abc.abstractmethod
     def act(
@@ -55,6 +59,9 @@ class PolicyTeacher(AbstractTeacher):
     def act(self, state, sensors, memory):
         return self.policy(sensors, memory)
 
+    def told(self, memory, action):
+        return Memory(memory.neurons, action)
+
 
 class FunctionTeacher(AbstractTeacher):
     """Any function from a state to an action that JAX can trace."""
@@ -77,5 +84,12 @@ def check_teacher(teacher: AbstractTeacher, world: Any) -> None:
     """Raise ValueError if the teacher does not know this world."""
     if isinstance(teacher, OracleTeacher) and not isinstance(world, CartPoleSwingUpHarder):
         raise ValueError("the oracle teaches the task cartpole only: name an agent as the teacher")
-    if isinstance(teacher, PolicyTeacher) and not teacher.policy.reads(world.n_sensors):
+    if not isinstance(teacher, PolicyTeacher):
+        return
+    if not teacher.policy.reads(world.n_sensors):
         raise ValueError(f"the teacher cannot read this world's {world.n_sensors} sensors")
+    if teacher.policy.n_actions != world.n_actions:
+        raise ValueError(
+            f"the teacher's actions have {teacher.policy.n_actions} numbers, "
+            f"this world's {world.n_actions}"
+        )
