@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
@@ -108,21 +107,21 @@ def write_trials(
         trials[name] = altered(calm, ablation=ABLATIONS[name][0])
     n_sensors = world.n_sensors
     for sensor in range(n_sensors):
-        here = jnp.arange(n_sensors) == sensor
+        here = np.arange(n_sensors) == sensor
         trials |= {f"{fault}, {sensor}": trial for fault, trial in _faulty(calm, here).items()}
-    everywhere = _faulty(calm, jnp.ones(n_sensors, bool))
+    everywhere = _faulty(calm, np.ones(n_sensors, bool))
     trials |= {f"{fault}, all": everywhere[fault] for fault in FAULTS if fault != "dropped"}
     return trials
 
 
-def _faulty(calm: Trial, here: Array) -> dict[str, Trial]:
+def _faulty(calm: Trial, here: np.ndarray) -> dict[str, Trial]:
     """The faults of the sensors that are `here`."""
     return {
         "dropped": altered(calm, present=~here),
-        "halved": altered(calm, factors=jnp.where(here, 0.5, 1.0)),
-        "doubled": altered(calm, factors=jnp.where(here, 2.0, 1.0)),
-        "flipped": altered(calm, factors=jnp.where(here, -1.0, 1.0)),
-        "late": altered(calm, delays=jnp.where(here, LONGEST_DELAY, 0)),
+        "halved": altered(calm, factors=np.where(here, 0.5, 1.0)),
+        "doubled": altered(calm, factors=np.where(here, 2.0, 1.0)),
+        "flipped": altered(calm, factors=np.where(here, -1.0, 1.0)),
+        "late": altered(calm, delays=np.where(here, LONGEST_DELAY, 0)),
     }
 
 

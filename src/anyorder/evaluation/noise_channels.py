@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,12 +18,13 @@ from anyorder.evaluation.trials import World, altered, play_all, undisturbed
 from anyorder.policies import AbstractPolicy
 from anyorder.sensors import Noise, Sensors
 
-CHANNELS = (0, 1, 5, 10, 50, 100, 1000)
+GROUPS = ((0, 1, 5, 10), (50, 100), (1000,))
+"""Channels of noise; each group is played by one compiled program."""
 SD = 0.1
 LOUD = 10
 """Factor on the noise in one further row, with LOUD_CHANNELS channels."""
 LOUD_CHANNELS = 10
-BUDGET = 4e10
+BUDGET = 1.5e10
 """Operations a row may cost; what would cost more is played shorter, with fewer episodes, or not at all."""
 SIZES = ((1000, 64), (1000, 32), (1000, 16), (300, 16), (100, 16), (100, 8), (50, 4))
 """Steps and episodes of a row, the best first."""
@@ -86,7 +88,7 @@ def audit_noise(
     env: AbstractEnv,
     keys: Key[jax.Array, " episodes"],
     *,
-    most: int = CHANNELS[-1],
+    most: int = GROUPS[-1][-1],
     told: Callable[[str], None] = lambda what: None,
 ) -> NoiseAudit | None:
     """Play with more and more noise; None for a policy that reads a fixed number of sensors."""
@@ -94,40 +96,38 @@ def audit_noise(
     if not policy.reads(usual + 1):
         return None
     rows, left_out, calm = [], [], None
-    for channels in [c for c in CHANNELS if c <= most]:
-        size = size_of(policy, usual + channels, env.n_steps)
-        if size is None:
-            left_out.append(channels)
+    for group in GROUPS:
+        asked = [channels for channels in group if channels <= most]
+        if not asked:
             continue
-        told(f"{channels} channels of noise")
-        world = World(env, Noise(channels, SD))
+        size = size_of(policy, usual + asked[-1], env.n_steps)
+        if size is None:
+            left_out += asked
+            continue
+        world = World(env, Noise(asked[-1], SD))
         trials = undisturbed(world, keys[: size[1]])
-        loudness = [1, LOUD] if channels == LOUD_CHANNELS else [1]
-        for factor in loudness:
-            factors = jnp.where(jnp.arange(usual + channels) < usual, 1.0, float(factor))
-            row, rewards = _row(
-                policy, world, altered(trials, factors=factors), size[0], factor, calm
-            )
+        loud = [(LOUD_CHANNELS, LOUD)] if LOUD_CHANNELS in asked else []
+        for channels, factor in [*((channels, 1) for channels in asked), *loud]:
+            told(f"{channels} channels of noise")
+            row, rewards = _row(policy, world, trials, channels, factor, size[0], calm)
             calm = rewards if channels == 0 else calm
             rows.append(row)
     return NoiseAudit(tuple(rows), tuple(left_out), why(rows, usual, env, keys))
 
 
-def _row(policy, world: World, trials, n_steps: int, factor: float, calm):
-    """One row, and the rewards of its episodes step by step."""
-    usual, channels = world.env.n_sensors, world.n_sensors - world.env.n_sensors
-    sd = SD * factor
+def _row(policy, world: World, trials, channels: int, factor: float, n_steps: int, calm):
+    """One row, and the rewards of its episodes step by step.
 
-    def record(sensors, reward, decision):
-        if decision.weights is None:
-            return reward, jnp.zeros(4)
-        paid = jnp.abs(decision.weights).sum(axis=0)
-        signal = decision.weights[:, :usual] @ sensors.readings()
-        noise = sd**2 * (decision.weights[:, usual:] ** 2).sum(axis=1)
-        sums = (paid[:usual].sum(), paid[usual:].sum(), (signal**2).mean(), noise.mean())
-        return reward, jnp.stack(sums)
-
-    played = play_all(policy, world, trials, record=record, n_steps=n_steps)
+    There is room for the noise of a whole group; channels beyond those asked for are absent.
+    """
+    usual, sd = world.env.n_sensors, SD * factor
+    places = np.arange(world.n_sensors)
+    trials = altered(
+        trials,
+        factors=np.where(places < usual, 1.0, factor),
+        present=places < usual + channels,
+    )
+    played = play_all(policy, world, trials, record=_Shares(usual), n_steps=n_steps)
     rewards, sums = played.trace
     alive = np.arange(n_steps) < played.length[:, None]
     rewards = np.where(alive, rewards, 0.0)
@@ -143,13 +143,13 @@ def _row(policy, world: World, trials, n_steps: int, factor: float, calm):
         mine, theirs = found[..., 1] / max(channels, 1), found[..., 0] / usual
         return estimate(mine / np.maximum(theirs, 1e-12)) if channels else NOT_MEASURED
 
-    heard = np.sqrt(whole[:, 3] / np.maximum(whole[:, 2], 1e-12))
+    heard = sd * np.sqrt(whole[:, 3] / np.maximum(whole[:, 2], 1e-12))
     row = NoiseRow(
         channels=channels,
         sd=sd,
         steps=n_steps,
         ret=estimate(totals),
-        change=estimate(totals - before),
+        change=estimate(totals - before[: len(totals)]),
         mass=estimate(share(whole)),
         ratio=ratio(whole),
         early=ratio(first),
@@ -157,6 +157,23 @@ def _row(policy, world: World, trials, n_steps: int, factor: float, calm):
         curve=share(seen.sum(axis=0)[:CURVE]) if channels else np.zeros(min(CURVE, n_steps)),
     )
     return row, rewards
+
+
+class _Shares(eqx.Module):
+    """Records the reward, and of attention: what goes to sensors, to noise, and what is gathered of both."""
+
+    usual: int = eqx.field(static=True)
+
+    def __call__(self, sensors: Sensors, reward, decision):
+        if decision.weights is None:
+            return reward, jnp.zeros(4)
+        paid = jnp.abs(decision.weights).sum(axis=0)
+        signal = decision.weights[:, : self.usual] @ sensors.readings()
+        noise = (decision.weights[:, self.usual :] ** 2).sum(axis=1)
+        sums = (
+            paid[: self.usual].sum(), paid[self.usual :].sum(), (signal**2).mean(), noise.mean()
+        )  # fmt: skip
+        return reward, jnp.stack(sums)
 
 
 def why(rows, usual: int, env: AbstractEnv, keys) -> tuple[str, ...]:
@@ -204,6 +221,7 @@ def _learning(row: NoiseRow) -> str:
 
 def typical_reading(env: AbstractEnv, keys) -> float:
     """The root mean square of the sensors over the starts of episodes."""
-    readings = np.asarray(jax.vmap(lambda key: env.reset(key).sensors.values)(keys))
+    starts = jax.jit(jax.vmap(lambda key: env.reset(key).sensors.values))
+    readings = np.asarray(starts(keys))
     # The median over sensors, so that one in large units does not speak for all.
     return float(np.median(np.sqrt((readings**2).mean(axis=0)))) or math.nan

@@ -38,10 +38,11 @@ class OrdersAudit:
 
 
 def orders_of(n_sensors: int, rng: np.random.Generator) -> Int[np.ndarray, "orders sensors"]:
-    """Every order of a few sensors, or a sample of the orders of many."""
+    """Every order of a few sensors, or a sample of the orders of many; the world's own comes first."""
     if n_sensors <= ALL_UP_TO:
         return np.array(list(itertools.permutations(range(n_sensors))))
-    return np.array([rng.permutation(n_sensors) for _ in range(SOME)])
+    some = [rng.permutation(n_sensors) for _ in range(SOME)]
+    return np.array([np.arange(n_sensors), *some])
 
 
 def audit_orders(
@@ -49,7 +50,7 @@ def audit_orders(
 ) -> OrdersAudit:
     """Show the episodes to the policy in many orders, in single and in double precision."""
     orders = orders_of(footage.sensors.shape[2], rng)
-    n_orders, n_episodes = len(orders), footage.n_episodes
+    n_orders = len(orders)
     alive = footage.alive[None]
     found = {}
     for precision in ("float32", "float64"):
@@ -59,10 +60,7 @@ def audit_orders(
         else:
             gaps = _gaps(policy, footage, orders)
         # The reference is the policy in the world's own order, in the same precision.
-        found[precision] = [
-            np.where(alive, gap.reshape(n_orders, n_episodes, -1), 0).max(axis=(0, 2))
-            for gap in gaps
-        ]
+        found[precision] = [np.where(alive, gap, 0).max(axis=(0, 2)) for gap in gaps]
     code, action = found["float64"]
     return OrdersAudit(
         orders=n_orders,
@@ -79,11 +77,12 @@ def _gaps(
     policy: AbstractPolicy, footage: Footage, orders: Int[np.ndarray, "orders sensors"]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Changes of code and action from the world's own order, per order and episode, then per step."""
-    n_episodes, n_sensors = footage.n_episodes, orders.shape[1]
-    own = np.tile(np.arange(n_sensors), (n_episodes, 1))
-    straight = shadow(policy, footage, in_order(own), whole=False)
-    same = Footage(footage.sensors, footage.actions, straight.code, footage.lengths)
+    n_episodes = footage.n_episodes
     rows, columns = np.divmod(np.arange(len(orders) * n_episodes), n_episodes)
-    seen = shadow(policy, same.take(columns), in_order(orders[rows]), whole=False)
-    action = np.asarray(straight.action)[columns]
-    return np.asarray(seen.code_gap), np.abs(np.asarray(seen.action) - action).max(axis=2)
+    seen = shadow(policy, footage.take(columns), in_order(orders[rows]), whole=False)
+
+    def gaps(found):  # the first order is the world's own
+        split = found.reshape(len(orders), n_episodes, found.shape[1], -1)
+        return np.abs(split - split[0]).max(axis=3)
+
+    return gaps(seen.code), gaps(seen.action)

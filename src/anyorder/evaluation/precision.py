@@ -8,7 +8,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 
 @contextlib.contextmanager
@@ -21,5 +21,5 @@ def double_precision() -> Iterator[None]:
 def doubled(tree: Any) -> Any:
     """The same tree with its floating numbers in float64; for use inside `double_precision`."""
     return jax.tree.map(
-        lambda leaf: jnp.asarray(leaf, jnp.float64) if eqx.is_inexact_array(leaf) else leaf, tree
+        lambda leaf: np.asarray(leaf, np.float64) if eqx.is_inexact_array_like(leaf) else leaf, tree
     )

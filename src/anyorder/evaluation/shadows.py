@@ -12,9 +12,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
-from anyorder.evaluation.trials import KEPT, World, moved, play_all, undisturbed
+from anyorder.evaluation.trials import KEPT, Shape, World, moved, play_all, undisturbed
 from anyorder.policies import AbstractPolicy, Memory
 from anyorder.sensors import Sensors
 
@@ -22,10 +22,10 @@ from anyorder.sensors import Sensors
 class Footage(eqx.Module):
     """Undisturbed episodes, step by step. Steps past `lengths` hold no meaning."""
 
-    sensors: Float[Array, "episodes steps sensors"]
-    actions: Float[Array, "episodes steps actions"]
-    code: Float[Array, "episodes steps slots *features"]
-    lengths: Int[Array, " episodes"]
+    sensors: Float[Shape, "episodes steps sensors"]
+    actions: Float[Shape, "episodes steps actions"]
+    code: Float[Shape, "episodes steps slots *features"]
+    lengths: Int[Shape, " episodes"]
 
     @property
     def n_episodes(self) -> int:
@@ -57,27 +57,27 @@ class Footage(eqx.Module):
 
 
 class Scene(eqx.Module):
-    """How one shadow is shown one episode."""
+    """How one shadow is shown one episode, or a stack of them as NumPy arrays."""
 
-    before: Int[Array, " sensors"]
-    now: Int[Array, " sensors"]
-    at: Int[Array, ""]
+    before: Int[Shape, "*stack sensors"]
+    now: Int[Shape, "*stack sensors"]
+    at: Int[Shape, "*stack"]
     """The step from which sensors come in the order `now`."""
-    moving: Int[Array, ""]
+    moving: Int[Shape, "*stack"]
     """What becomes of the memory then."""
 
 
 class Shadow(eqx.Module):
     """What a shadow did, compared with the agent. Sensors are in the world's order again."""
 
-    action: Float[Array, "*stack steps actions"]
-    code: Float[Array, "*stack steps slots *features"]
-    action_gap: Float[Array, "*stack steps"]
-    code_gap: Float[Array, "*stack steps"]
+    action: Float[Shape, "*stack steps actions"]
+    code: Float[Shape, "*stack steps slots *features"]
+    action_gap: Float[Shape, "*stack steps"]
+    code_gap: Float[Shape, "*stack steps"]
     """Largest difference of any number of the code."""
-    code_shift: Float[Array, "*stack steps"]
+    code_shift: Float[Shape, "*stack steps"]
     """Root of the mean squared difference of the code's numbers."""
-    weights: Float[Array, "*stack steps slots sensors"] | None
+    weights: Float[Shape, "*stack steps slots sensors"] | None
     neurons: Any
     """Memory after each step, of the neuron that listened to each sensor."""
 
@@ -101,10 +101,10 @@ def scenes(
     n_sensors = now.shape[-1]
     shape = (n_episodes, n_sensors)
     return Scene(
-        before=jnp.broadcast_to(jnp.arange(n_sensors), shape),
-        now=jnp.broadcast_to(jnp.asarray(now), shape),
-        at=jnp.broadcast_to(jnp.asarray(at), (n_episodes,)),
-        moving=jnp.full(n_episodes, moving),
+        before=np.broadcast_to(np.arange(n_sensors), shape),
+        now=np.broadcast_to(now, shape),
+        at=np.broadcast_to(at, (n_episodes,)),
+        moving=np.full(n_episodes, moving),
     )
 
 
@@ -114,10 +114,24 @@ def in_order(orders: Int[np.ndarray, "episodes sensors"]) -> Scene:
     return eqx.tree_at(lambda s: s.before, fixed, fixed.now)
 
 
-@eqx.filter_jit
-def shadow(policy: AbstractPolicy, footage: Footage, scene: Scene, *, whole: bool) -> Shadow:
-    """One shadow per episode; with `whole`, its attention and memory as well."""
+BATCH = 48
 
+
+def shadow(policy: AbstractPolicy, footage: Footage, scene: Scene, *, whole: bool) -> Shadow:
+    """One shadow per episode; with `whole`, its attention and memory as well.
+
+    A batch at a time, the last one filled up, so that any number uses one compiled program.
+    """
+    count, found = footage.n_episodes, []
+    for first in range(0, count, BATCH):
+        some = np.minimum(np.arange(first, first + BATCH), count - 1)
+        batch, their = jax.tree.map(lambda leaf, some=some: leaf[some], (footage, scene))
+        found.append(jax.tree.map(np.asarray, _shadows(policy, batch, their, whole)))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *found)
+
+
+@eqx.filter_jit
+def _shadows(policy: AbstractPolicy, footage: Footage, scene: Scene, whole: bool) -> Shadow:
     def one(sensors, actions, code, scene):
         blank = policy.init(sensors.shape[1])
 

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, UInt32
 
 from anyorder.envs import AbstractEnv, DelayedEnv
 from anyorder.evaluation.ablated import NOTHING, ablated
@@ -39,21 +39,25 @@ EVERY = 100
 """Steps after which orders may change."""
 
 
-class Trial(eqx.Module):
-    """The fate of one episode."""
+Shape = Array | np.ndarray
 
-    key: PRNGKeyArray
+
+class Trial(eqx.Module):
+    """The fate of one episode, or of a stack of them as NumPy arrays."""
+
+    key: UInt32[Shape, "*stack words"]
+    """The words of its random key."""
     extra: Plan
     """Of the perturbation that adds sensors, if there is one."""
-    factors: Float[Array, " sensors"]
-    present: Bool[Array, " sensors"]
-    orders: Int[Array, "phases sensors"]
-    delays: Int[Array, " usual"]
-    moving: Int[Array, ""]
-    ablation: Int[Array, ""]
-    push: Float[Array, ""]
+    factors: Float[Shape, "*stack sensors"]
+    present: Bool[Shape, "*stack sensors"]
+    orders: Int[Shape, "*stack phases sensors"]
+    delays: Int[Shape, "*stack usual"]
+    moving: Int[Shape, "*stack"]
+    ablation: Int[Shape, "*stack"]
+    push: Float[Shape, "*stack"]
     """Factor on the agent's actions: 0 for a world left to itself."""
-    grain: Float[Array, ""]
+    grain: Float[Shape, "*stack"]
     """Actions are rounded to multiples of this before anybody learns of them; 0 leaves them alone."""
 
 
@@ -73,7 +77,7 @@ class World(eqx.Module):
         n_sensors, n_steps = self.n_sensors, self.env.n_steps
         phases = -(-(n_steps + 1) // self.every)
         return Trial(
-            key=key,
+            key=jax.random.key_data(key),
             extra=self.extra.draw(jax.random.fold_in(key, 1), self.env.n_sensors, n_steps),
             factors=jnp.ones(n_sensors),
             present=jnp.ones(n_sensors, bool),
@@ -122,7 +126,8 @@ def play(
     if slots is not None:
         policy = ablated(policy, trial.ablation, slots)
     env = DelayedEnv(world.env, trial.delays, LONGEST_DELAY)
-    first, blank = env.reset(trial.key), policy.init(world.n_sensors)
+    key = jax.random.wrap_key_data(jnp.asarray(trial.key))
+    first, blank = env.reset(key), policy.init(world.n_sensors)
     start = (first, blank, jnp.array(True), jnp.zeros(()), jnp.zeros((), int))
 
     def advance(carry, index):
@@ -134,7 +139,7 @@ def play(
         memory = Memory(decision.memory.neurons, action)
         memory = moved_late(memory, before, now, trial.moving)
         push = trial.push * action
-        following = env.step(step.state, push, key=jax.random.fold_in(trial.key, index + 2))
+        following = env.step(step.state, push, key=jax.random.fold_in(key, index + 2))
         total = total + jnp.where(alive, following.reward, 0)
         carry = (following, memory, alive & ~following.done, total, length + alive)
         return carry, record(step.sensors, following.reward, decision)
@@ -232,12 +237,12 @@ def play_all(
 
 def stacked(*trials: Trial) -> Trial:
     """Stacks of trials, one after the other."""
-    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *trials)
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *trials)
 
 
 def undisturbed(world: World, keys: Key[Array, " episodes"]) -> Trial:
     """A stack of trials in which nothing happens."""
-    return jax.vmap(world.undisturbed)(keys)
+    return jax.tree.map(np.asarray, eqx.filter_jit(jax.vmap(world.undisturbed))(keys))
 
 
 def reshuffled(
@@ -257,13 +262,13 @@ def reshuffled(
                 if n_sensors < 2:
                     break
             orders[episode, phase] = new
-    return eqx.tree_at(lambda t: t.orders, trials, jnp.asarray(orders))
+    return altered(trials, orders=orders)
 
 
 def altered(trials: Trial, **fates: Any) -> Trial:
     """The same trials with some fates replaced by one value for all, or by a stack of values."""
     for name, value in fates.items():
         old = getattr(trials, name)
-        new = jnp.broadcast_to(jnp.asarray(value, old.dtype), old.shape)
+        new = np.broadcast_to(np.asarray(value, old.dtype), old.shape)
         trials = eqx.tree_at(lambda t, name=name: getattr(t, name), trials, new)
     return trials
