@@ -201,7 +201,7 @@ def summary(audits: list[Audit]) -> Table:
     """The most telling numbers."""
     rows = []
     for each in audits:
-        loop, jump = each.closed_loop, each.recovery.code or each.recovery.action
+        loop, jump = each.closed_loop, each.recovery.acting.main
         rows.append(
             (
                 each.name,

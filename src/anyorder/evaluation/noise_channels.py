@@ -196,16 +196,10 @@ def why(rows, usual: int, env: AbstractEnv, keys) -> tuple[str, ...]:
     loud = found.get((LOUD_CHANNELS, SD * LOUD))
     quiet = found.get((LOUD_CHANNELS, SD))
     if loud and quiet:
-        drop = quiet.ret.value - loud.ret.value
         said.append(
             f"Which of the two does it: noise {LOUD} times as loud gets {loud.ratio.value:.0%} of a sensor's "
             f"attention and makes up {loud.heard.value:.1%} of the sum; the return goes from "
-            f"{quiet.ret.value:.0f} to {loud.ret.value:.0f}. "
-            + (
-                "So it is the quietness of the noise that is relied on, more than any filtering."
-                if drop > 0.25 * abs(quiet.ret.value)
-                else "So attention filters it, loud or not."
-            )
+            f"{quiet.ret.value:.0f} to {loud.ret.value:.0f}. {_relied_on(quiet, loud)}"
         )
     return tuple(said)
 
@@ -217,6 +211,14 @@ def _learning(row: NoiseRow) -> str:
     if change > 1.4:
         return "Neurons that hold noise come to be attended to more as time goes by."
     return "Time changes little about it."
+
+
+def _relied_on(quiet: NoiseRow, loud: NoiseRow) -> str:
+    if loud.ret.high < quiet.ret.low:
+        return "So it is the quietness of the noise that is relied on, more than any filtering."
+    if loud.ratio.value < 0.5:
+        return "So attention filters it, loud or not."
+    return "So neither matters to what it earns."
 
 
 def typical_reading(env: AbstractEnv, keys) -> float:
