@@ -94,7 +94,7 @@ def audit(
     n_trials = len(write_trials(world, jax.random.split(keys_key, 1), rng, **write))
     episodes = episodes or sizes_of(env, cost, n_trials)
     keys = jax.random.split(keys_key, episodes)
-    few = max(4, min(episodes, 48 if cost < 1e5 else 24))
+    few = max(4, min(episodes, 96 if cost < 1e5 else 32))
     filmed = film_shuffle(policy, env, keys[:few], rng)
 
     progress(0.15, "every fixed order")

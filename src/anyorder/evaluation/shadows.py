@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from anyorder.evaluation.trials import KEPT, Shape, Trial, World, moved, play_all
+from anyorder.evaluation.trials import KEPT, Trial, World, moved, play_all
 from anyorder.policies import AbstractPolicy, Memory
 from anyorder.sensors import Sensors
 
@@ -22,10 +22,10 @@ from anyorder.sensors import Sensors
 class Footage(eqx.Module):
     """Episodes, step by step. Steps past `lengths` hold no meaning."""
 
-    sensors: Float[Shape, "episodes steps sensors"]
-    actions: Float[Shape, "episodes steps actions"]
-    code: Float[Shape, "episodes steps slots *features"]
-    lengths: Int[Shape, " episodes"]
+    sensors: Float[Any, "episodes steps sensors"]
+    actions: Float[Any, "episodes steps actions"]
+    code: Float[Any, "episodes steps slots *features"]
+    lengths: Int[Any, " episodes"]
 
     @property
     def n_episodes(self) -> int:
@@ -50,29 +50,27 @@ class Footage(eqx.Module):
 class Scene(eqx.Module):
     """How one shadow is shown one episode, or a stack of them as NumPy arrays."""
 
-    before: Int[Shape, "*stack sensors"]
-    now: Int[Shape, "*stack sensors"]
-    at: Int[Shape, "*stack"]
+    before: Int[Any, "*stack sensors"]
+    now: Int[Any, "*stack sensors"]
+    at: Int[Any, "*stack"]
     """The step from which sensors come in the order `now`."""
-    moving: Int[Shape, "*stack"]
+    moving: Int[Any, "*stack"]
     """What becomes of the memory then."""
 
 
 class Shadow(eqx.Module):
     """What a shadow did. Sensors are in the world's order again."""
 
-    action: Float[Shape, "*stack steps actions"]
-    code: Float[Shape, "*stack steps slots *features"]
-    weights: Float[Shape, "*stack steps slots sensors"] | None
+    action: Float[Any, "*stack steps actions"]
+    code: Float[Any, "*stack steps slots *features"]
+    weights: Float[Any, "*stack steps slots sensors"] | None
     neurons: Any
     """Memory after each step, of the neuron that listened to each sensor."""
 
 
-def film(
-    policy: AbstractPolicy, world: World, trials: Trial, *, batch: int | None = None
-) -> Footage:
+def film(policy: AbstractPolicy, world: World, trials: Trial) -> Footage:
     """The episodes of these trials. Sensors are filmed as the world has them."""
-    played = play_all(policy, world, trials, record=_seen, batch=batch)
+    played = play_all(policy, world, trials, record=_seen)
     sensors, action, code = played.trace
     return Footage(sensors, action, code, played.length)
 

@@ -100,12 +100,13 @@ def attention_figure(found: AttentionAudit, sensors: Sequence[str], name: str) -
     with for_a_page(name, 10):
         figure = Figure(figsize=(10.5, 3.6), layout="constrained")
         panels = figure.subplots(1, len(found.example), sharey=True)
-        drawn = None
+        drawn: Any = None
         for axes, (title, matrix) in zip(panels, found.example.items(), strict=True):
             drawn = axes.pcolormesh(matrix, **colours, edgecolors="none", antialiased=False)
             axes.invert_yaxis() if axes is panels[0] else None
             axes.set_title(title.replace(", ", ",\n"), fontsize=10)
-            axes.set_xticks(np.arange(matrix.shape[1]) + 0.5, _short(sensors, matrix.shape[1]))
+            names = _short(sensors, matrix.shape[1])
+            axes.set_xticks(np.arange(matrix.shape[1]) + 0.5, names, fontsize=8)
             axes.set_yticks([])
             tidy(axes, grid="x")
             axes.grid(visible=False)
@@ -183,6 +184,7 @@ def identification_figure(found: Sequence[tuple[int, IdentificationAudit]]) -> s
             axes.axhline(found[0][1].chance, color=INK_MARK, lw=1, ls=(0, (1, 2)))
             axes.set_xscale("symlog", linthresh=5)
             axes.set_xticks([0, 2, 5, 10, 20, 50, 100, 300])
+            axes.set_xlim(-0.4, 330)
             axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
             axes.minorticks_off()
             axes.set_xlabel(since)
@@ -201,7 +203,7 @@ def faults_figure(audits: Sequence[Audit], sensors: Sequence[str]) -> str:
                         layout="constrained")  # fmt: skip
         columns = min(2, len(audits))
         panels = figure.subplots(math.ceil(len(audits) / 2), columns, squeeze=False).ravel()
-        drawn = None
+        drawn: Any = None
         for axes in panels[len(audits) :]:
             axes.set_axis_off()
         for axes, audit in zip(panels, audits, strict=False):

@@ -36,6 +36,8 @@ MORE_STYLE = """
 .word { font-size: 1.25rem; font-weight: 700; }
 .drawing svg { width: 100%; max-width: 60rem; height: auto; }
 .drawing svg text { font-family: inherit !important; }
+.wide table { font-size: .84rem; } .wide th, .wide td { padding: .3rem .5rem; }
+.wide th { white-space: normal; vertical-align: bottom; }
 .takeaways { margin: .25rem 0 .5rem; padding: 0; list-style: none; }
 .takeaways li { margin: .35rem 0; }
 h2 { border-top: 1px solid var(--rule); padding-top: 1.25rem; }
