@@ -40,7 +40,7 @@ class IdentificationAudit:
     """Undisturbed: by the sensor held, how often each is named."""
 
 
-Probe = tuple[Float[np.ndarray, "features classes"], Float[np.ndarray, " features"], np.ndarray]
+Probe = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Weights (the last row is the bias), and the features' mean and standard deviation."""
 
 

@@ -61,9 +61,10 @@ class Scene(eqx.Module):
 class Shadow(eqx.Module):
     """What a shadow did. Sensors are in the world's order again."""
 
-    action: Float[Any, "*stack steps actions"]
-    code: Float[Any, "*stack steps slots *features"]
-    weights: Float[Any, "*stack steps slots sensors"] | None
+    action: Float[Any, "*stack actions"]
+    code: Float[Any, "*stack_and_slots"]
+    """Slots, and features if they have several, last."""
+    weights: Float[Any, "*stack slots sensors"] | None
     neurons: Any
     """Memory after each step, of the neuron that listened to each sensor."""
 
