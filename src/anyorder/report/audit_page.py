@@ -296,7 +296,7 @@ def _noise(audits: Sequence[Audit]) -> str:
         noise_figure(shown),
         "Returns and attention with channels of noise",
         "Gaussian noise of standard deviation 0.1. Dashed: the attention that noise would get if all "
-        "channels got alike. Returns only of rows played to the end.",
+        "channels got alike. Shares are of what the same steps of the same episodes earn without noise.",
     )
     return _section(
         "Sensors that carry nothing",
