@@ -185,8 +185,8 @@ def _remarks(policy, env, memory, ablations, noise) -> Iterator[str]:
             f"With {listed} channels of noise a step costs too much here (neurons that compare notes "
             "cost the square of their number): not played."
         )
-    for steps in sorted({row.steps for row in noise.rows} - {env.n_steps}) if noise else ():
-        channels = dict.fromkeys(str(row.channels) for row in noise.rows if row.steps == steps)
+    for steps in sorted({each.steps for each in noise.rows} - {env.n_steps}) if noise else ():
+        channels = dict.fromkeys(str(each.channels) for each in noise.rows if each.steps == steps)
         yield (
             f"Episodes with {', '.join(channels)} channels of noise were stopped after {steps} steps, and "
             "compared with as much of the undisturbed ones."
