@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Int, PRNGKeyArray
 
 from anyorder.sensors import AbstractPerturbation, Plan, Sensors, Unchanged
 
@@ -43,6 +43,7 @@ class PerturbedGym(gymnasium.Wrapper, RecordConstructorArgs):
         gymnasium.Wrapper.__init__(self, env)
         limit = None if env.spec is None else env.spec.max_episode_steps
         self.perturbation = perturbation
+        self._n_sensors = n_sensors
         self._draw, self._apply = _compiled(perturbation, n_sensors, limit or UNLIMITED)
         try:
             jax.eval_shape(self._draw, jax.random.key(0))
@@ -73,6 +74,18 @@ class PerturbedGym(gymnasium.Wrapper, RecordConstructorArgs):
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._time += 1
         return self._perturbed(observation, info), reward, terminated, truncated, info
+
+    def origins(self) -> Int[np.ndarray, " sensors"]:
+        """Which of the world's sensors each of the agent's shows now; -1 for those that show none."""
+        numbers = 1 + np.arange(self._n_sensors, dtype=np.float32)
+        (silent, _), (one, _), (named, present) = (
+            self._apply(self._plan, readings, np.int32(self._time))
+            for readings in (np.zeros_like(numbers), np.ones_like(numbers), numbers)
+        )
+        factor = np.asarray(one - silent)  # 0 for what is made up
+        shown = np.where(factor == 0, 1, factor)
+        number = np.round(np.asarray(named - silent) / shown).astype(int)
+        return np.where(np.asarray(present) & (factor != 0), number - 1, -1)
 
     def _perturbed(self, observation: np.ndarray, info: dict[str, Any]) -> np.ndarray:
         """What the agent sees; `info` is told which sensors are there."""

@@ -1,5 +1,6 @@
 """What an agent reads, and what can happen to it on the way."""
 
+from anyorder.sensors.jitter import Jitter
 from anyorder.sensors.observation import Sensors, over_signal
 from anyorder.sensors.ordeal import Ordeal
 from anyorder.sensors.perturb import (
@@ -27,6 +28,7 @@ __all__ = [
     "Drop",
     "Flicker",
     "Flip",
+    "Jitter",
     "Noise",
     "Ordeal",
     "Plan",
