@@ -238,7 +238,7 @@ def _trials(n_sensors: int, jitter: tuple[float, ...]) -> dict[str, Trial]:
         "doubled": Trial("each twice", Double(), any_number=True),
         "noise5": Trial("5 more, of noise", Noise(5, 0.1), any_number=True),
         "jitter": Trial("each with 10% noise", Jitter(jitter)),
-        "rescaled": Trial("one doubled in size", Rescale(2.0, 1)),
+        "rescaled": Trial("one reading twice too much", Rescale(2.0, 1)),
         "flipped": Trial("one with the wrong sign", Flip(1)),
         "delayed": Trial(f"all {DELAY} steps late", Unchanged(), DELAY),
         "blind": Trial("all reading zero", Rescale(0.0, n_sensors)),
