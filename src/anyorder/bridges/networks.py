@@ -41,7 +41,7 @@ class NetworkSubject:
         """Nothing to forget."""
 
     def act(self, observation: Float[np.ndarray, " sensors"]) -> np.ndarray:
-        return self.act_on_many(np.asarray(observation)[None])[0]
+        return np.asarray(self.act_on_many(np.asarray(observation)[None])[0])
 
     def act_on_many(self, observations: Float[np.ndarray, "batch sensors"]) -> np.ndarray:
         """An action per observation."""

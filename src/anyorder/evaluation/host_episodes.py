@@ -24,6 +24,7 @@ class ActsOnMany(Protocol):
         ...
 
 
+@runtime_checkable
 class HostWorld(Protocol):
     """A world by Gymnasium's protocol that also says which of its sensors an agent sees where.
 
