@@ -3,12 +3,13 @@
 import json
 import zipfile
 
-import gymnasium
 import numpy as np
 import pytest
 
 from anyorder.bridges.foreign import open_subject
+from anyorder.bridges.gym_worlds import gym_interface
 from anyorder.errors import UsageError
+from anyorder.evaluation.host_episodes import ActsOnMany
 
 sb3 = pytest.importorskip("stable_baselines3", reason='needs pip install "anyorder[sb3]"')
 torch = pytest.importorskip("torch", reason='needs pip install "anyorder[sb3]"')
@@ -55,7 +56,8 @@ def saved(algorithm, folder, **settings):
 def test_every_algorithm_acts_as_it_did(algorithm, tmp_path, no_pickle):
     model, path = saved(algorithm, tmp_path)
     subject = open_subject(str(path), WORLDS[algorithm])
-    n_sensors = gymnasium.make(WORLDS[algorithm]).observation_space.shape[0]
+    n_sensors = gym_interface(WORLDS[algorithm]).n_sensors
+    assert isinstance(subject, ActsOnMany)
     assert (subject.name, subject.n_sensors) == (path.name, n_sensors)
     seen = np.random.default_rng(0).normal(size=(30, n_sensors)).astype(np.float32)
     expected = model.predict(seen, deterministic=True)[0]
@@ -71,7 +73,7 @@ def test_another_world_than_its_own_is_refused(tmp_path):
         open_subject(str(path), "Pendulum-v1")
 
 
-class Scaled(torch.nn.Module if torch else object):
+class Scaled(torch.nn.Module):  # pyright: ignore[reportGeneralTypeIssues]
     """A layer that stable-baselines3 does not have."""
 
     def forward(self, x):
@@ -83,6 +85,7 @@ def test_code_of_ones_own_runs_only_if_trusted(tmp_path):
     with pytest.raises(UsageError, match=r"Python of its own in policy_kwargs.*--trust"):
         open_subject(str(path), "CartPole-v1")
     subject = open_subject(str(path), "CartPole-v1", trust=True)
+    assert isinstance(subject, ActsOnMany)
     seen = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
     expected = model.predict(seen, deterministic=True)[0]
     np.testing.assert_array_equal(subject.act_on_many(seen), expected)
@@ -93,5 +96,7 @@ def test_zips_of_other_algorithms_are_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data", json.dumps({"policy_kwargs": {}}))
         archive.writestr("policy.pth", b"")
-    with pytest.raises(UsageError, match="an algorithm that stable-baselines3 itself does not have"):
+    with pytest.raises(
+        UsageError, match="an algorithm that stable-baselines3 itself does not have"
+    ):
         open_subject(str(path), "CartPole-v1")

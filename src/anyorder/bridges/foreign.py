@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anyorder.bridges.gym_worlds import GymInterface, gym_interface
+from anyorder.bridges.gym_worlds import GymInterface, gym_interface, make_gym
+from anyorder.bridges.gym_wrappers import DelayedGym, PerturbedGym
 from anyorder.bridges.onnx_agent import open_onnx
 from anyorder.bridges.python_agent import open_python
 from anyorder.bridges.sb3_agent import is_sb3, open_sb3
 from anyorder.bridges.torch_agent import open_torch
 from anyorder.errors import UsageError
+from anyorder.evaluation.host_audit import MakeTrialWorld
 from anyorder.evaluation.subject import AuditSubject
+from anyorder.sensors import AbstractPerturbation
 
 KINDS = """model.zip     saved by stable-baselines3
   net.onnx      an ONNX network
@@ -49,6 +52,17 @@ def open_subject(spec: str, env_id: str | None, *, trust: bool = False) -> Audit
             f"{path} is not a zip that stable-baselines3 wrote: it has no policy in it."
         )
     return open_sb3(path, interface, trust=trust)
+
+
+def trial_worlds(world: str) -> MakeTrialWorld:
+    """Makes worlds for the audit: with a perturbation, whose observations come so many steps late."""
+    n_sensors = gym_interface(world).n_sensors
+
+    def make_world(perturbation: AbstractPerturbation, delay: int) -> PerturbedGym:
+        env = make_gym(world)
+        return PerturbedGym(DelayedGym(env, [delay] * n_sensors) if delay else env, perturbation)
+
+    return make_world
 
 
 def _interface(spec: str, env_id: str | None) -> GymInterface:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import gymnasium
 import tyro
 
-from anyorder.bridges.foreign import KINDS, open_subject
-from anyorder.bridges.gym_worlds import gym_interface, make_gym
-from anyorder.bridges.gym_wrappers import DelayedGym, PerturbedGym
+from anyorder.bridges.foreign import KINDS, open_subject, trial_worlds
+from anyorder.bridges.gym_worlds import gym_interface
 from anyorder.cli.console import (
     console,
     keep_compiled_code,
@@ -25,7 +23,6 @@ from anyorder.cli.console import (
 from anyorder.errors import UsageError
 from anyorder.evaluation.host_audit import HostAudit, host_audit
 from anyorder.report.host_audit_page import HOST_MARKER, MEANINGS, audit_tables, host_audit_page
-from anyorder.sensors import AbstractPerturbation
 
 DESCRIPTION = f"""Does an agent care about the order of its sensors? Ask anyone's.
 
@@ -79,16 +76,10 @@ def audit_foreign(options: ForeignAuditOptions, command: str) -> HostAudit:
     require_free(options.out)
     keep_compiled_code()
     subject = open_subject(options.agent, options.env, trust=options.trust)
-    n_sensors = gym_interface(subject.world).n_sensors
-
-    def make_world(perturbation: AbstractPerturbation, delay: int) -> PerturbedGym:
-        env: gymnasium.Env = make_gym(subject.world)
-        return PerturbedGym(DelayedGym(env, [delay] * n_sensors) if delay else env, perturbation)
-
     with progress_bar("episodes") as bar:
         task = bar.add_task("auditing", total=None, facts="")
         audit = host_audit(
-            subject, make_world, n_sensors=n_sensors,
+            subject, trial_worlds(subject.world), n_sensors=gym_interface(subject.world).n_sensors,
             n_episodes=options.episodes, n_steps=options.steps, seed=options.seed,
             tell=lambda doing, done, total: bar.update(
                 task, completed=done, total=total, facts=doing

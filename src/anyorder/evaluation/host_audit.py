@@ -6,7 +6,7 @@ once the memory of each sensor moves along with it? And if they are not, does it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +38,11 @@ from anyorder.sensors import (
     Rescale,
     Reshuffle,
     Shuffle,
+    ShuffleAt,
     Unchanged,
 )
 
-MakeWorld = Callable[[AbstractPerturbation, int], HostWorld]
+MakeTrialWorld = Callable[[AbstractPerturbation, int], HostWorld]
 """A fresh world with this perturbation, whose observations come so many steps late."""
 DELAY = 3
 EVERY = (100, 25)
@@ -57,6 +58,15 @@ TREATMENTS: dict[str, tuple[Treatment, AbstractPerturbation]] = {
     "zeroed": ("zeroed", Unchanged()),
 }
 """What is done to the memory of an agent that shows it, and while what happens to its sensors."""
+MEANINGS_OF_MEMORY = {
+    "kept": f"reshuffled every {EVERY[-1]} steps, memories stay",
+    "reset": f"reshuffled every {EVERY[-1]} steps, memories start anew",
+    "permuted": f"reshuffled every {EVERY[-1]} steps, memories move along",
+    "zeroed": "order kept, memories emptied at every step",
+}
+ORDERS = ("shuffled", "once", *(f"every{n}" for n in EVERY))
+FAULTS = ("dropped", "jitter", "rescaled", "flipped", "delayed")
+"""Trials by family; plain, blind, doubled and noise5 stand alone."""
 
 
 @dataclass(frozen=True)
@@ -118,25 +128,59 @@ class HostAudit:
         }
 
     def as_json(self) -> dict[str, Any]:
+        """The keys of an audit of one of our own agents, where they apply, and some more."""
+        lost = {name: self._row(name) for name in self.returns}
         return {
-            "kind": "audit",
-            "agent": self.name,
-            "world": self.world,
+            "name": self.name,
+            "kind": "foreign",
+            "task": self.world,
             "sensors": self.n_sensors,
             "any_number": self.any_number,
-            "memory_shown": self.remembers,
+            "episodes": len(self.returns["plain"]),
             "seed": self.seed,
-            "verdict": self.verdict.as_json(),
+            "verdict": self.verdict.word,
+            "sentence": " ".join(self.verdict.reasons),
+            "closed_loop": {
+                "plain": lost["plain"],
+                "idle": lost["blind"],
+                "orders": [lost[name] for name in ORDERS],
+                "memory": [self._row(name, self.memory) for name in self.memory],
+                "faults": [lost[name] for name in FAULTS],
+            },
+            "doubled": lost.get("doubled"),
+            "noise": {"rows": [lost["noise5"]]} if "noise5" in lost else None,
             "orders": {"exhaustive": self.exhaustive, **self.orders.as_json()},
             "midway": {name: change.as_json() for name, change in self.midway.items()},
             "swaps": None if self.swaps is None else self.swaps.round(5).tolist(),
-            "returns": {name: found.as_json() for name, found in self.summaries().items()},
-            "losses": {
-                name: {"mean": round(loss, 3), "ci95": [round(end, 3) for end in ends]}
-                for name, (loss, ends) in self.losses().items()
+            "kept": {
+                name: {"value": round(share, 4), "ci95": [round(low, 4), round(high, 4)]}
+                for name, (share, low, high) in self.verdict.kept.items()
             },
-            "memory": {name: found.as_json() for name, found in self.memory_summaries().items()},
-            "not_played": [name for name in self.trials if name not in self.returns],
+            "remarks": list(self.remarks()),
+        }
+
+    def remarks(self) -> Iterator[str]:
+        """What could not be tried, and why."""
+        if not self.any_number:
+            yield (
+                f"It reads exactly {self.n_sensors} sensors: none can be added, and one that is absent reads "
+                "zero."
+            )
+        if not self.remembers:
+            yield "It shows no memory: there is nothing to empty or to move along."
+        if not self.exhaustive:
+            yield f"Of all orders of {self.n_sensors} sensors, {self.orders.orders} random ones were tried."
+
+    def _row(
+        self, name: str, among: Mapping[str, Float[np.ndarray, " episodes"]] | None = None
+    ) -> dict[str, Any]:
+        found, plain = (among or self.returns)[name], self.returns["plain"]
+        meaning = MEANINGS_OF_MEMORY[name] if among else self.trials[name].words
+        return {
+            "name": name,
+            "meaning": meaning,
+            "ret": _estimate(found, self.seed),
+            "change": _estimate(found - plain, self.seed),
         }
 
 
@@ -146,7 +190,7 @@ Tell = Callable[[str, int, int], None]
 
 def host_audit(
     subject: AuditSubject,
-    make_world: MakeWorld,
+    make_world: MakeTrialWorld,
     *,
     n_sensors: int,
     n_episodes: int = 30,
@@ -178,7 +222,7 @@ def host_audit(
 
     remembers = isinstance(subject, Remembers)
     treated = TREATMENTS if remembers else {}
-    total = n_episodes * (len(_trials(n_sensors, ())) + len(treated))
+    total = n_episodes * (len(_trials(n_sensors, (), 0)) + len(treated))
     plain = played("as they are", Unchanged(), 0, "kept")
     seen = [np.stack(episode.observations) for episode in plain[:RECORDED]]
     if not repeats_itself(subject, [episode[:200] for episode in seen]):
@@ -187,7 +231,8 @@ def host_audit(
             "it, or give it a reset that makes it forget."
         )
     spread = np.concatenate([np.stack(episode.observations) for episode in plain]).std(axis=0)
-    trials = _trials(n_sensors, tuple(float(JITTER * sd) for sd in spread))
+    middle = max(1, int(np.median([len(episode.actions) for episode in plain])) // 2)
+    trials = _trials(n_sensors, tuple(float(JITTER * sd) for sd in spread), middle)
 
     def trying(tried: int) -> None:
         tell(f"{n_orders(n_sensors)} orders", done, total)
@@ -228,11 +273,12 @@ def host_audit(
     )
 
 
-def _trials(n_sensors: int, jitter: tuple[float, ...]) -> dict[str, Trial]:
+def _trials(n_sensors: int, jitter: tuple[float, ...], middle: int) -> dict[str, Trial]:
     """Every way the world is played, by name."""
     return {
         "plain": Trial("as they are", Unchanged()),
         "shuffled": Trial("shuffled", Shuffle()),
+        "once": Trial(f"shuffled once, at step {middle}", ShuffleAt(middle)),
         **{f"every{n}": Trial(f"reshuffled every {n} steps", Reshuffle(n)) for n in EVERY},
         "dropped": Trial("one dropped", Drop(1)),
         "doubled": Trial("each twice", Double(), any_number=True),
@@ -252,3 +298,12 @@ def _summaries(
 ) -> dict[str, Summary]:
     threshold = 0.5 * float(returns["plain"].mean() + returns["blind"].mean())
     return {name: summarize(each, threshold=threshold, seed=seed) for name, each in found.items()}
+
+
+def _estimate(samples: Float[np.ndarray, " episodes"], seed: int) -> dict[str, Any]:
+    low, high = interval(samples, np.mean, seed=seed)
+    return {
+        "value": round(float(samples.mean()), 4),
+        "ci95": [round(low, 4), round(high, 4)],
+        "episodes": len(samples),
+    }

@@ -139,11 +139,12 @@ def _treat(
 
 
 def _advance(
-    episode: HostEpisode, world: HostWorld, observation: np.ndarray, action: np.ndarray
+    episode: HostEpisode, world: HostWorld, observation: np.ndarray, action: Any
 ) -> tuple[np.ndarray, dict[str, Any]] | None:
     """One step of the world, written into the episode; None where it ends."""
     episode.observations.append(observation)
-    episode.actions.append(np.asarray(action))
+    action = np.asarray(action)
+    episode.actions.append(action)
     following, reward, terminated, truncated, info = world.step(action)
     episode.total += float(reward)
     return None if terminated or truncated else (following, info)

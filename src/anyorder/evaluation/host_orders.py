@@ -28,7 +28,7 @@ TOLERANCE = 1e-4
 """Actions further apart than this share of the largest are different: rounding does not reach it."""
 BATCH = 8192
 
-Observations = Sequence[Float[np.ndarray, "steps sensors"]]
+Observations = Sequence[Float[np.ndarray, "_ sensors"]]
 """What an agent saw in some episodes."""
 
 
@@ -60,8 +60,8 @@ class Change:
             "orders": self.orders,
             "actions": self.actions,
             "changed": round(self.share, 6),
-            "worst": float(f"{self.worst:.4g}"),
-            "mean": float(f"{self.mean:.4g}"),
+            "worst_action": float(f"{self.worst:.4g}"),
+            "mean_action": float(f"{self.mean:.4g}"),
         }
 
 

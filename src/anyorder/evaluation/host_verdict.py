@@ -1,10 +1,10 @@
-"""One word on an agent, and why."""
+"""One word on an agent that lives on the host, and why: the words, and the rule, of `anyorder audit`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -13,30 +13,20 @@ from anyorder.evaluation.host_orders import Change
 from anyorder.evaluation.statistics import interval
 
 Word = Literal["invariant", "invariant-with-memory", "robust", "order-dependent"]
-KEPT = 0.9
-"""A robust agent keeps so much of what its sensors earn it, whatever their order."""
-REORDERED = ("shuffled", "every100", "every25")
-"""Trials in which nothing but the order changes."""
+KEEPS = 0.9
+"""Share of what its sensors earn it that a robust agent keeps."""
+DECISIVE = {"shuffled": "in another order", "once": "once they have changed places in mid-episode"}
+"""Trials that decide whether it is robust: the order changes, and nothing else."""
 
 
 @dataclass(frozen=True)
 class HostVerdict:
-    """The word, the sentences behind it, and how much of its earnings an agent keeps in other orders."""
+    """The word, the sentences behind it, and how much of its earnings an agent keeps."""
 
     word: Word
     reasons: tuple[str, ...]
     kept: Mapping[str, tuple[float, float, float]]
     """By trial: the share kept and its 95% interval; 1 is as plain, 0 as if all sensors read zero."""
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "word": self.word,
-            "reasons": list(self.reasons),
-            "kept": {
-                name: {"share": round(share, 4), "ci95": [round(low, 4), round(high, 4)]}
-                for name, (share, low, high) in self.kept.items()
-            },
-        }
 
 
 def verdict_of(
@@ -46,70 +36,54 @@ def verdict_of(
     *,
     seed: int,
 ) -> HostVerdict:
-    """Invariant if no order changes an action; with memory, if that holds once memory moves along."""
+    """Invariant if no order changes an action; with memory, if that holds once memory moves along.
+
+    Robust if orders change actions, but the agent keeps nine tenths of what it earns above an agent whose
+    sensors all read zero. A memory that is not shown cannot move along, so an agent that keeps it to itself
+    is judged by the rest.
+    """
     kept = shares_kept(returns, seed=seed)
-    fixed, moved = _said(orders), _said(midway["kept"])
+    reasons = [f"In another order from the start, {_said(orders)}."]
     if orders.unchanged:
-        first = f"In another order from the start, {fixed}."
+        reasons.append(f"When sensors change places in mid-episode, {_said(midway['kept'])}.")
         if midway["kept"].unchanged:
-            return HostVerdict(
-                "invariant", (first, f"Changing places in mid-episode, {moved}."), kept
+            return HostVerdict("invariant", tuple(reasons), kept)
+        if "permuted" in midway:
+            reasons.append(f"If memories move along with them, {_said(midway['permuted'])}.")
+            if midway["permuted"].unchanged:
+                return HostVerdict("invariant-with-memory", tuple(reasons), kept)
+        else:
+            reasons.append(
+                "Its memory is not shown: give it memory() and set_memory() to learn if that is all it is."
             )
-        if "permuted" not in midway:
-            last = (
-                "It does not show its memory, so whether moving that along mends it was not tried."
-            )
-            return HostVerdict(
-                "invariant-with-memory",
-                (first, f"When sensors change places in mid-episode, {moved}.", last),
-                kept,
-            )
-        if midway["permuted"].unchanged:
-            last = f"If the memories move along with them, {_said(midway['permuted'])}."
-            return HostVerdict(
-                "invariant-with-memory",
-                (first, f"When sensors change places in mid-episode, {moved}.", last),
-                kept,
-            )
-    first = f"In another order, {fixed}."
     if not kept:
-        return HostVerdict(
-            "order-dependent",
-            (first, "With all sensors reading zero it earns as much, so returns tell nothing."),
-            kept,
+        reasons.append("With all sensors reading zero it earns as much, so returns tell nothing.")
+        return HostVerdict("order-dependent", tuple(reasons), kept)
+    for name, when in DECISIVE.items():
+        share, low, high = kept[name]
+        reasons.append(
+            f"It keeps {100 * share:.0f}% ({100 * low:.0f} to {100 * high:.0f}%) of what its sensors earn it "
+            f"{when}."
         )
-    worst = min(kept, key=lambda name: kept[name][1])
-    share, low, high = kept[worst]
-    earned = (
-        f"It keeps {100 * share:.0f}% (95% interval {100 * low:.0f} to {100 * high:.0f}%) of what its sensors "
-        f"earn it when they are {WORDS[worst]}."
-    )
-    return HostVerdict("robust" if low >= KEPT else "order-dependent", (first, earned), kept)
-
-
-WORDS = {
-    "shuffled": "shuffled at the start",
-    "every100": "reshuffled every 100 steps",
-    "every25": "reshuffled every 25 steps",
-}
+    robust = all(kept[name][0] >= KEEPS for name in DECISIVE)
+    return HostVerdict("robust" if robust else "order-dependent", tuple(reasons), kept)
 
 
 def shares_kept(
     returns: Mapping[str, Float[np.ndarray, " episodes"]], *, seed: int
 ) -> dict[str, tuple[float, float, float]]:
-    """How much of the plain return's lead over the blind one remains, with its interval.
+    """How much of the plain return's lead over the blind one remains in each trial, with its interval.
 
-    Empty where the plain return has no lead to speak of.
+    Empty where the intervals of the two overlap, so that there is no lead to keep.
     """
     plain, blind = returns["plain"], returns["blind"]
-    if interval(plain - blind, np.mean, seed=seed)[0] <= 0:
+    if interval(plain, np.mean, seed=seed)[0] <= interval(blind, np.mean, seed=seed)[1]:
         return {}
     lead = float((plain - blind).mean())
     found = {}
-    for name in REORDERED:
-        lost = (plain - returns[name]) / lead
-        low, high = interval(lost, np.mean, seed=seed)
-        found[name] = (1 - float(lost.mean()), 1 - high, 1 - low)
+    for name, each in returns.items():
+        low, high = interval((plain - each) / lead, np.mean, seed=seed)
+        found[name] = (1 - float((plain - each).mean()) / lead, 1 - high, 1 - low)
     return found
 
 
@@ -120,5 +94,9 @@ def _said(change: Change) -> str:
             return f"no choice changes ({what}, {change.actions:,} choices)"
         return f"actions stay the same to {change.worst:.1g} ({what}, {change.actions:,} actions)"
     if change.choices:
-        return f"{100 * change.share:.0f}% of its choices change ({what})"
-    return f"{100 * change.share:.0f}% of its actions change, by up to {change.worst:.2g} ({what})"
+        return f"{_percent(change.share)} of its choices change ({what})"
+    return f"{_percent(change.share)} of its actions change, by up to {change.worst:.2g} ({what})"
+
+
+def _percent(share: float) -> str:
+    return "less than 1%" if share < 0.005 else f"{100 * share:.0f}%"

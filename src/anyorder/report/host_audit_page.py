@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 from jaxtyping import Float
 
-from anyorder.evaluation.host_audit import DELAY, EVERY, HostAudit
+from anyorder.evaluation.host_audit import DELAY, MEANINGS_OF_MEMORY, HostAudit
 from anyorder.evaluation.host_orders import Change
 from anyorder.evaluation.statistics import Summary
 from anyorder.report.amounts import number
@@ -22,12 +22,6 @@ MEANINGS = {
     "invariant-with-memory": "The order means nothing, as long as each sensor's memory stays with it.",
     "robust": "The order changes what it does, but hardly what it earns.",
     "order-dependent": "It needs its sensors in the order it was made for.",
-}
-MEMORY = {
-    "kept": f"reshuffled every {EVERY[-1]} steps, memories stay",
-    "reset": f"reshuffled every {EVERY[-1]} steps, memories start anew",
-    "permuted": f"reshuffled every {EVERY[-1]} steps, memories move along",
-    "zeroed": "order kept, memories emptied at every step",
 }
 MIDWAY = {
     "kept": "another order from mid-episode on",
@@ -48,7 +42,8 @@ def audit_tables(audit: HostAudit) -> list[Table]:
     tables = [_orders(audit), _returns(audit)]
     if audit.remembers:
         rows = tuple(
-            (MEMORY[name], *_cells(found)) for name, found in audit.memory_summaries().items()
+            (MEANINGS_OF_MEMORY[name], *_cells(found))
+            for name, found in audit.memory_summaries().items()
         )
         tables.append(Table("Returns by what becomes of the memories", _COLUMNS, rows))
     return tables
@@ -119,7 +114,7 @@ def _returns(audit: HostAudit) -> Table:
         "bootstrap interval. Kept: the share that is left of what plain sensors earn above sensors that all "
         "read zero."
     )
-    if any(trial.any_number for trial in audit.trials.values()) and not audit.any_number:
+    if not audit.any_number:
         note += " – cannot be played: the agent reads a fixed number of sensors."
     return Table("What it earns", (*_COLUMNS, "lost", "kept"), tuple(rows), note)
 

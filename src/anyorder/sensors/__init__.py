@@ -18,6 +18,7 @@ from anyorder.sensors.perturb import (
     Unchanged,
     chain,
 )
+from anyorder.sensors.shuffle_at import ShuffleAt
 from anyorder.sensors.spec import PERTURBATIONS, perturbation_named
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Reshuffle",
     "Sensors",
     "Shuffle",
+    "ShuffleAt",
     "Unchanged",
     "chain",
     "over_signal",
