@@ -72,6 +72,14 @@ class Complete:
         return np.array(int(observation.sum() > 0))
 
 
+class Scoring:
+    def reset(self, n_sensors):
+        pass
+
+    def act(self, observation):
+        return observation[:2]
+
+
 class Demanding:
     def __init__(self, weights):
         self.weights = weights

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from anyorder.cli.audit_foreign import main
+from anyorder.cli.audit import main
 from anyorder.errors import UsageError
-from anyorder.report.host_audit_page import HOST_MARKER
+from anyorder.report.audit_page import AUDIT_MARKER
 
 AGENTS = str(Path(__file__).parents[1] / "bridges" / "foreign_agents.py")
 FEW = ["--episodes", "6", "--steps", "150"]
@@ -18,7 +18,7 @@ FEW = ["--episodes", "6", "--steps", "150"]
 def here(tmp_path, monkeypatch):
     """A folder of its own to work in, with no trace left in the user's cache."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("anyorder.cli.audit_foreign.keep_compiled_code", lambda: None)
+    monkeypatch.setattr("anyorder.cli.audit.keep_compiled_code", lambda: None)
     return tmp_path
 
 
@@ -47,23 +47,26 @@ class Balanced(HTMLParser):
 
 
 def test_page_json_and_terminal_say_the_same(here, capsys):
-    main([f"{AGENTS}:leaning", "--env", "CartPole-v1", *FEW, "--out", "a.html", "--json", "a.json"])
+    main(
+        [f"{AGENTS}:leaning", "--env", "CartPole-v1", *FEW, "--html", "a.html", "--json", "a.json"]
+    )
     said = " ".join(capsys.readouterr().out.split())
     facts = json.loads((here / "a.json").read_text())
+    (audit,) = facts["agents"]
     page = (here / "a.html").read_text()
     words = " ".join(" ".join(Balanced(page).words).split())
-    assert HOST_MARKER in page[:1000]
+    assert AUDIT_MARKER in page[:1000]
     assert facts["verdict"] == "order-dependent"
     for text in (said, words):
         assert "order-dependent" in text
-        assert f"{facts['closed_loop']['plain']['ret']['value']:.0f} ±" in text
+        assert f"{audit['closed_loop']['plain']['ret']['value']:.0f} ±" in text
         assert "shuffled once, at step" in text
         assert "of its choices change (23 orders)" in text
     assert facts["command"].startswith("anyorder audit")
 
 
 def test_an_agent_with_a_memory_gets_its_table(here, capsys):
-    main([f"{AGENTS}:Remembering", "--env", "CartPole-v1", *FEW, "--out", "a.html"])
+    main([f"{AGENTS}:Remembering", "--env", "CartPole-v1", *FEW, "--html", "a.html"])
     said = capsys.readouterr().out
     assert "invariant-with-memory" in said
     assert "memories move along" in said
@@ -84,17 +87,18 @@ def test_a_trained_model_is_audited(here, capsys):
     main(["model.zip", "--env", "CartPole-v1", "--episodes", "8", "--json", "model.json"])
     torch.set_num_threads(threads)
     facts = json.loads((here / "model.json").read_text())
-    assert facts["verdict"] == "order-dependent"
-    assert facts["closed_loop"]["plain"]["ret"]["value"] > 100
-    assert facts["kept"]["shuffled"]["value"] < 0.7
-    assert facts["orders"]["changed"] > 0.2
+    (audit,) = facts["agents"]
+    assert facts["verdict"] == facts["verdicts"]["model.zip"] == "order-dependent"
+    assert audit["closed_loop"]["plain"]["ret"]["value"] > 100
+    assert audit["kept"]["shuffled"]["value"] < 0.7
+    assert audit["orders"]["changed"] > 0.2
     assert "order-dependent" in capsys.readouterr().out
 
 
 def test_only_an_earlier_audit_is_overwritten(here):
     (here / "notes.html").write_text("mine")
     with pytest.raises(UsageError, match="Nothing was overwritten"):
-        main([f"{AGENTS}:leaning", "--env", "CartPole-v1", "--out", "notes.html"])
+        main([f"{AGENTS}:leaning", "--env", "CartPole-v1", "--html", "notes.html"])
     assert (here / "notes.html").read_text() == "mine"
 
 
@@ -103,7 +107,10 @@ def test_only_an_earlier_audit_is_overwritten(here):
     [
         (["cartpole.zip", "--env", "CartPole-v1"], "no file cartpole.zip"),
         ([f"{AGENTS}:leaning"], "--env"),
-        ([f"{AGENTS}:leaning", "--env", "CartPole-v1", "--episodes", "0"], "at least 1"),
+        ([f"{AGENTS}:leaning", "--env", "CartPole-v1", "--episodes", "0"], "at least 4"),
+        ([f"{AGENTS}:leaning", "--env", "CartPole-v1", "--steps", "0"], "at least 1"),
+        ([f"{AGENTS}:leaning", "cartpole", "--env", "CartPole-v1"], "audited alone"),
+        (["cartpole", "--env", "CartPole-v1"], "--env is for agents from elsewhere"),
     ],
 )
 def test_mistakes_get_one_sentence(arguments, words, here):

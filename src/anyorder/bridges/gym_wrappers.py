@@ -44,7 +44,11 @@ class PerturbedGym(gymnasium.Wrapper, RecordConstructorArgs):
         limit = None if env.spec is None else env.spec.max_episode_steps
         self.perturbation = perturbation
         self._n_sensors = n_sensors
-        self._draw, self._apply = _compiled(perturbation, n_sensors, limit or UNLIMITED)
+        try:
+            compiled = _compiled(perturbation, n_sensors, limit or UNLIMITED)
+        except TypeError:  # one that holds arrays has no hash, and is compiled anew
+            compiled = _compiled.__wrapped__(perturbation, n_sensors, limit or UNLIMITED)
+        self._draw, self._apply = compiled
         try:
             jax.eval_shape(self._draw, jax.random.key(0))
         except ValueError as error:

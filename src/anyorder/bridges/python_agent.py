@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from anyorder.bridges.gym_worlds import GymInterface
+from anyorder.bridges.gym_worlds import GymInterface, gym_interface, to_actions
 from anyorder.bridges.networks import NetworkSubject
 from anyorder.bridges.torch_agent import is_module, torch_subject
 from anyorder.errors import UsageError
@@ -32,14 +32,18 @@ def open_python(path: Path, attribute: str, interface: GymInterface | None) -> A
         except Exception as error:  # a stranger's code
             raise UsageError(f"{name} cannot be made without arguments ({error}).") from error
     if isinstance(found, AuditSubject):
-        return found
+        if interface is not None and interface.world != found.world:
+            raise UsageError(
+                f"{name} says that it plays {found.world}, not {interface.world}: leave out --env."
+            )
+        return _tried(found, name, interface or gym_interface(found.world))
     if interface is None:
         raise UsageError(f"Which world is {name} for? Say so with --env, as in --env CartPole-v1.")
     if is_module(found):
         module: Any = found
         return torch_subject(name, interface, module.eval())
     if hasattr(found, "reset") and hasattr(found, "act"):
-        return _completed(found, name, interface)
+        return _tried(_completed(found, name, interface), name, interface)
     if callable(found):
         return function_subject(name, interface, found)
     raise UsageError(
@@ -67,6 +71,25 @@ def _completed(found: Any, name: str, interface: GymInterface) -> AuditSubject:
                 setattr(found, fact, value)
             except AttributeError as error:
                 raise UsageError(f"{name} must have an attribute {fact}.") from error
+    return found
+
+
+def _tried(found: AuditSubject, name: str, interface: GymInterface) -> AuditSubject:
+    """The same, once it has shown that it can act in this world."""
+    observation = interface.sample(1)[0]
+    try:
+        found.reset(len(observation))
+        answer = np.asarray(found.act(observation))
+    except Exception as error:  # a stranger's code
+        raise UsageError(
+            f"{name} cannot act on the {len(observation)} numbers that {interface.world} shows "
+            f"({type(error).__name__}: {error})."
+        ) from error
+    action = to_actions(answer[None], interface, name)[0]
+    if answer.size != action.size:
+        raise UsageError(
+            f"{name} must answer with an action itself, as {interface.world} takes it."
+        )
     return found
 
 

@@ -96,7 +96,9 @@ def open_sb3(path: Path, interface: GymInterface, *, trust: bool = False) -> SB3
 def algorithm_of(facts: Mapping[str, Any], path: Path) -> str:
     """The algorithm whose settings these are."""
     found = next((name for name, setting in SIGNS if setting in facts), None)
-    if found is None:
+    policy = facts.get("policy_class")
+    contributed = isinstance(policy, Mapping) and "sb3_contrib" in str(policy.get("__module__"))
+    if found is None or contributed:
         raise UsageError(
             f"{path} is of an algorithm that stable-baselines3 itself does not have: wrap its predict in a "
             "Python function, as in agent.py:act."

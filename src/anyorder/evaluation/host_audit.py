@@ -6,7 +6,7 @@ once the memory of each sensor moves along with it? And if they are not, does it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,70 +14,41 @@ import numpy as np
 from jaxtyping import Float
 
 from anyorder.errors import UsageError
-from anyorder.evaluation.host_episodes import HostEpisode, HostWorld, Treatment, host_episodes
+from anyorder.evaluation.audit import as_json
+from anyorder.evaluation.estimate import row
+from anyorder.evaluation.host_episodes import HostEpisode, HostWorld, host_episodes
 from anyorder.evaluation.host_orders import (
-    EXHAUSTIVE,
     Change,
     affordable,
     change_of_actions,
-    n_orders,
     orders_to_try,
     repeats_itself,
     swap_matrix,
 )
+from anyorder.evaluation.host_trials import (
+    BLIND,
+    FAULTS,
+    ORDERS,
+    PLAIN,
+    HostTrial,
+    host_trials,
+    memory_trials,
+)
 from anyorder.evaluation.host_verdict import HostVerdict, verdict_of
+from anyorder.evaluation.orders import ALL_UP_TO
 from anyorder.evaluation.statistics import Summary, interval, summarize
 from anyorder.evaluation.subject import AuditSubject, Remembers
-from anyorder.sensors import (
-    AbstractPerturbation,
-    Double,
-    Drop,
-    Flip,
-    Jitter,
-    Noise,
-    Rescale,
-    Reshuffle,
-    Shuffle,
-    ShuffleAt,
-    Unchanged,
-)
+from anyorder.sensors import AbstractPerturbation
 
 MakeTrialWorld = Callable[[AbstractPerturbation, int], HostWorld]
 """A fresh world with this perturbation, whose observations come so many steps late."""
-DELAY = 3
-EVERY = (100, 25)
-RECORDED = 4
+RECORDED = 8
 """Episodes whose observations are shown again in other orders."""
-JITTER = 0.1
+MIDWAY = 24
+"""Orders that sensors are put into in mid-episode."""
+NOISE = 0.1
 """Noise on readings, as a share of how much each sensor varies."""
-
-TREATMENTS: dict[str, tuple[Treatment, AbstractPerturbation]] = {
-    "kept": ("kept", Reshuffle(EVERY[-1])),
-    "reset": ("reset", Reshuffle(EVERY[-1])),
-    "permuted": ("permuted", Reshuffle(EVERY[-1])),
-    "zeroed": ("zeroed", Unchanged()),
-}
-"""What is done to the memory of an agent that shows it, and while what happens to its sensors."""
-MEANINGS_OF_MEMORY = {
-    "kept": f"reshuffled every {EVERY[-1]} steps, memories stay",
-    "reset": f"reshuffled every {EVERY[-1]} steps, memories start anew",
-    "permuted": f"reshuffled every {EVERY[-1]} steps, memories move along",
-    "zeroed": "order kept, memories emptied at every step",
-}
-ORDERS = ("shuffled", "once", *(f"every{n}" for n in EVERY))
-FAULTS = ("dropped", "jitter", "rescaled", "flipped", "delayed")
-"""Trials by family; plain, blind, doubled and noise5 stand alone."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A way to play the world."""
-
-    words: str
-    perturbation: AbstractPerturbation
-    delay: int = 0
-    any_number: bool = False
-    """Whether only an agent that reads any number of sensors can be put to it."""
+Returns = Mapping[str, Float[np.ndarray, " episodes"]]
 
 
 @dataclass(frozen=True)
@@ -93,32 +64,29 @@ class HostAudit:
     midway: Mapping[str, Change]
     """Actions after sensors change places in mid-episode, by what becomes of the memory."""
     swaps: Float[np.ndarray, "sensors sensors"] | None
-    returns: Mapping[str, Float[np.ndarray, " episodes"]]
-    trials: Mapping[str, Trial]
-    memory: Mapping[str, Float[np.ndarray, " episodes"]]
+    trials: Mapping[str, HostTrial]
+    returns: Mapping[str, np.ndarray]
+    memory: Mapping[str, np.ndarray]
+    """Returns by what was done to the memory; empty for an agent that shows none."""
     verdict: HostVerdict
 
     @property
     def exhaustive(self) -> bool:
-        return self.n_sensors <= EXHAUSTIVE
-
-    @property
-    def remembers(self) -> bool:
-        return bool(self.memory)
+        return self.n_sensors <= ALL_UP_TO
 
     def summaries(self) -> dict[str, Summary]:
         """Returns in a few numbers each. An episode succeeds if it earns more than the mean of the plain
         return and the one of the agent with all sensors reading zero."""
-        return _summaries(self.returns, self.returns, self.seed)
+        return self._summaries(self.returns)
 
     def memory_summaries(self) -> dict[str, Summary]:
         """The same for what was done to memory."""
-        return _summaries(self.memory, self.returns, self.seed)
+        return self._summaries(self.memory)
 
     def losses(self) -> dict[str, tuple[float, tuple[float, float]]]:
         """What each trial takes from the plain returns, episode by episode from the same starts, with its
         95% interval."""
-        plain = self.returns["plain"]
+        plain = self.returns[PLAIN]
         return {
             name: (
                 float((plain - found).mean()),
@@ -127,28 +95,47 @@ class HostAudit:
             for name, found in self.returns.items()
         }
 
+    def remarks(self) -> Iterator[str]:
+        """What could not be tried, and why."""
+        if not self.any_number:
+            yield (
+                f"It reads exactly {self.n_sensors} sensors: none can be added, and one that is absent reads "
+                "zero."
+            )
+        if not self.memory:
+            yield "It shows no memory: there is nothing to empty or to move along."
+        if not self.exhaustive:
+            tried = self.orders.orders
+            yield f"Of all orders of {self.n_sensors} sensors, {tried} random ones were tried."
+
     def as_json(self) -> dict[str, Any]:
         """The keys of an audit of one of our own agents, where they apply, and some more."""
-        lost = {name: self._row(name) for name in self.returns}
+        rows = {
+            name: self._row(name, self.trials[name].words, self.returns) for name in self.trials
+        }
         return {
             "name": self.name,
             "kind": "foreign",
             "task": self.world,
             "sensors": self.n_sensors,
             "any_number": self.any_number,
-            "episodes": len(self.returns["plain"]),
+            "episodes": len(self.returns[PLAIN]),
             "seed": self.seed,
             "verdict": self.verdict.word,
             "sentence": " ".join(self.verdict.reasons),
             "closed_loop": {
-                "plain": lost["plain"],
-                "idle": lost["blind"],
-                "orders": [lost[name] for name in ORDERS],
-                "memory": [self._row(name, self.memory) for name in self.memory],
-                "faults": [lost[name] for name in FAULTS],
+                "plain": rows[PLAIN],
+                "idle": rows[BLIND],
+                "orders": [rows[name] for name in ORDERS],
+                "memory": [
+                    self._row(name, trial.words, self.memory)
+                    for name, trial in memory_trials().items()
+                    if name in self.memory
+                ],
+                "faults": [rows[name] for name in FAULTS],
             },
-            "doubled": lost.get("doubled"),
-            "noise": {"rows": [lost["noise5"]]} if "noise5" in lost else None,
+            "doubled": rows.get("doubled"),
+            "noise": {"rows": [rows["noise5"]]} if "noise5" in rows else None,
             "orders": {"exhaustive": self.exhaustive, **self.orders.as_json()},
             "midway": {name: change.as_json() for name, change in self.midway.items()},
             "swaps": None if self.swaps is None else self.swaps.round(5).tolist(),
@@ -159,33 +146,53 @@ class HostAudit:
             "remarks": list(self.remarks()),
         }
 
-    def remarks(self) -> Iterator[str]:
-        """What could not be tried, and why."""
-        if not self.any_number:
-            yield (
-                f"It reads exactly {self.n_sensors} sensors: none can be added, and one that is absent reads "
-                "zero."
-            )
-        if not self.remembers:
-            yield "It shows no memory: there is nothing to empty or to move along."
-        if not self.exhaustive:
-            yield f"Of all orders of {self.n_sensors} sensors, {self.orders.orders} random ones were tried."
-
-    def _row(
-        self, name: str, among: Mapping[str, Float[np.ndarray, " episodes"]] | None = None
-    ) -> dict[str, Any]:
-        found, plain = (among or self.returns)[name], self.returns["plain"]
-        meaning = MEANINGS_OF_MEMORY[name] if among else self.trials[name].words
+    def _summaries(self, returns: Returns) -> dict[str, Summary]:
+        threshold = 0.5 * float(self.returns[PLAIN].mean() + self.returns[BLIND].mean())
         return {
-            "name": name,
-            "meaning": meaning,
-            "ret": _estimate(found, self.seed),
-            "change": _estimate(found - plain, self.seed),
+            name: summarize(found, threshold=threshold, seed=self.seed)
+            for name, found in returns.items()
         }
+
+    def _row(self, name: str, meaning: str, returns: Returns) -> dict[str, Any]:
+        return as_json(row(name, meaning, returns[name], self.returns[PLAIN]))
 
 
 Tell = Callable[[str, int, int], None]
-"""Is told what is going on, how much of it is done, and how much there is."""
+"""Is told what is going on, how many episodes are done, and how many there are."""
+
+
+@dataclass
+class _Playing:
+    """An agent at play: the same starts in every trial."""
+
+    subject: AuditSubject
+    make_world: MakeTrialWorld
+    seeds: Sequence[int]
+    n_steps: int
+    tell: Tell
+    total: int
+    done: int = 0
+
+    def episodes(self, trial: HostTrial) -> list[HostEpisode]:
+        found = []
+        for episode in host_episodes(
+            self.subject,
+            lambda: self.make_world(trial.perturbation, trial.delay),
+            self.seeds,
+            n_steps=self.n_steps,
+            memory=trial.memory,
+        ):
+            found.append(episode)
+            self.done += 1
+            self.tell(trial.words, self.done, self.total)
+        return found
+
+    def returns(self, trial: HostTrial) -> Float[np.ndarray, " episodes"]:
+        return _totals(self.episodes(trial))
+
+    def shown(self, tried: int) -> None:
+        """Tell that another order has been tried on what was recorded."""
+        self.tell(f"order {tried}", self.done, self.total)
 
 
 def host_audit(
@@ -200,110 +207,53 @@ def host_audit(
 ) -> HostAudit:
     """Try the agent in other orders, then play `n_episodes` episodes of each trial from the same starts."""
     rng = np.random.default_rng(seed)
+    any_number, remembers = subject.n_sensors is None, isinstance(subject, Remembers)
+    treated = memory_trials() if remembers else {}
+    n_trials = len(host_trials(n_sensors, (), 0, any_number=any_number)) + len(treated)
     seeds = [int(found) for found in rng.integers(0, 2**31, n_episodes)]
-    total, done = 0, 0
+    playing = _Playing(subject, make_world, seeds, n_steps, tell, n_episodes * n_trials)
 
-    def played(
-        words: str, perturbation: AbstractPerturbation, delay: int, memory: Treatment
-    ) -> list[HostEpisode]:
-        nonlocal done
-        found = []
-        for episode in host_episodes(
-            subject,
-            lambda: make_world(perturbation, delay),
-            seeds,
-            n_steps=n_steps,
-            memory=memory,
-        ):
-            found.append(episode)
-            done += 1
-            tell(words, done, total)
-        return found
-
-    remembers = isinstance(subject, Remembers)
-    treated = TREATMENTS if remembers else {}
-    total = n_episodes * (len(_trials(n_sensors, (), 0)) + len(treated))
-    plain = played("as they are", Unchanged(), 0, "kept")
-    seen = [np.stack(episode.observations) for episode in plain[:RECORDED]]
+    plain = playing.episodes(HostTrial("as they are"))
+    seen = [np.stack(episode.observations) for episode in plain]
+    spread = np.concatenate(seen).std(axis=0)
+    middle = max(1, int(np.median([len(episode) for episode in seen])) // 2)
+    seen = seen[:RECORDED]
     if not repeats_itself(subject, [episode[:200] for episode in seen]):
         raise UsageError(
             f"{subject.name} answers the same observations differently the second time: take chance out of "
             "it, or give it a reset that makes it forget."
         )
-    spread = np.concatenate([np.stack(episode.observations) for episode in plain]).std(axis=0)
-    middle = max(1, int(np.median([len(episode.actions) for episode in plain])) // 2)
-    trials = _trials(n_sensors, tuple(float(JITTER * sd) for sd in spread), middle)
-
-    def trying(tried: int) -> None:
-        tell(f"{n_orders(n_sensors)} orders", done, total)
-
     orders = orders_to_try(n_sensors, rng)
-    some = affordable(subject, seen, len(orders))
-    fixed = change_of_actions(subject, some, orders, tell=trying)
-    few = orders[rng.permutation(len(orders))[:24]]
+    shown = affordable(subject, seen, len(orders))
+    fixed = change_of_actions(subject, shown, orders, tell=playing.shown)
+    some = orders[rng.permutation(len(orders))[:MIDWAY]]
     midway = {
-        name: change_of_actions(subject, some, few, midway=True, memory=name, tell=trying)
-        for name in (("kept", "reset", "permuted") if remembers else ("kept",))
+        memory: change_of_actions(
+            subject, shown, some, midway=True, memory=memory, tell=playing.shown
+        )
+        for memory in (("kept", "reset", "permuted") if remembers else ("kept",))
     }
-    swaps = swap_matrix(subject, seen, trying)
-    returns = {"plain": np.array([episode.total for episode in plain])}
-    for name, trial in trials.items():
-        if name == "plain" or (trial.any_number and subject.n_sensors is not None):
-            done += 0 if name == "plain" else n_episodes
-            continue
-        episodes = played(trial.words, trial.perturbation, trial.delay, "kept")
-        returns[name] = np.array([episode.total for episode in episodes])
-    memory = {}
-    for name, (treatment, perturbation) in treated.items():
-        episodes = played(f"memory {name}", perturbation, 0, treatment)
-        memory[name] = np.array([episode.total for episode in episodes])
+    swaps = swap_matrix(subject, seen, playing.shown)
+
+    noise = tuple(float(NOISE * sd) for sd in spread)
+    trials = host_trials(n_sensors, noise, middle, any_number=any_number)
+    returns = {PLAIN: _totals(plain)}
+    returns |= {name: playing.returns(trial) for name, trial in trials.items() if name != PLAIN}
     return HostAudit(
         name=subject.name,
         world=subject.world,
         n_sensors=n_sensors,
-        any_number=subject.n_sensors is None,
+        any_number=any_number,
         seed=seed,
         orders=fixed,
         midway=midway,
         swaps=swaps,
-        returns=returns,
         trials=trials,
-        memory=memory,
+        returns=returns,
+        memory={name: playing.returns(trial) for name, trial in treated.items()},
         verdict=verdict_of(fixed, midway, returns, seed=seed),
     )
 
 
-def _trials(n_sensors: int, jitter: tuple[float, ...], middle: int) -> dict[str, Trial]:
-    """Every way the world is played, by name."""
-    return {
-        "plain": Trial("as they are", Unchanged()),
-        "shuffled": Trial("shuffled", Shuffle()),
-        "once": Trial(f"shuffled once, at step {middle}", ShuffleAt(middle)),
-        **{f"every{n}": Trial(f"reshuffled every {n} steps", Reshuffle(n)) for n in EVERY},
-        "dropped": Trial("one dropped", Drop(1)),
-        "doubled": Trial("each twice", Double(), any_number=True),
-        "noise5": Trial("5 more, of noise", Noise(5, 0.1), any_number=True),
-        "jitter": Trial("each with 10% noise", Jitter(jitter)),
-        "rescaled": Trial("one reading twice too much", Rescale(2.0, 1)),
-        "flipped": Trial("one with the wrong sign", Flip(1)),
-        "delayed": Trial(f"all {DELAY} steps late", Unchanged(), DELAY),
-        "blind": Trial("all reading zero", Rescale(0.0, n_sensors)),
-    }
-
-
-def _summaries(
-    found: Mapping[str, Float[np.ndarray, " episodes"]],
-    returns: Mapping[str, Float[np.ndarray, " episodes"]],
-    seed: int,
-) -> dict[str, Summary]:
-    threshold = 0.5 * float(returns["plain"].mean() + returns["blind"].mean())
-    return {name: summarize(each, threshold=threshold, seed=seed) for name, each in found.items()}
-
-
-def _estimate(samples: Float[np.ndarray, " episodes"], seed: int) -> dict[str, Any]:
-    low, high = interval(samples, np.mean, seed=seed)
-    return {
-        "value": round(float(samples.mean()), 4),
-        "ci95": [round(low, 4), round(high, 4)],
-        "episodes": len(samples),
-    }
+def _totals(episodes: Sequence[HostEpisode]) -> Float[np.ndarray, " episodes"]:
+    return np.array([episode.total for episode in episodes])

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
+from anyorder.errors import UsageError
 from anyorder.evaluation.subject import AuditSubject, Remembers, permuted
 
 SIDE_BY_SIDE = 16
@@ -74,6 +75,19 @@ def host_episodes(
             yield _alone(subject, worlds[0], some[0], n_steps, memory)
 
 
+def acted(subject: AuditSubject, observation: Float[np.ndarray, " sensors"]) -> np.ndarray:
+    """The agent's action; UsageError if its code fails, which is its owner's to mend."""
+    try:
+        return np.asarray(subject.act(observation))
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"{subject.name} fails on an observation of {len(observation)} numbers "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
 def _side_by_side(
     subject: AuditSubject, worlds: Sequence[HostWorld], seeds: Sequence[int], n_steps: int
 ) -> list[HostEpisode]:
@@ -112,7 +126,7 @@ def _alone(
     for _ in range(n_steps):
         if order is not None:
             order = _treat(subject, empty, order, world.origins(), memory)
-        following = _advance(episode, world, observation, subject.act(observation))
+        following = _advance(episode, world, observation, acted(subject, observation))
         if following is None:
             break
         observation = _seen(subject, *following)
@@ -143,8 +157,7 @@ def _advance(
 ) -> tuple[np.ndarray, dict[str, Any]] | None:
     """One step of the world, written into the episode; None where it ends."""
     episode.observations.append(observation)
-    action = np.asarray(action)
-    episode.actions.append(action)
+    episode.actions.append(np.asarray(action))
     following, reward, terminated, truncated, info = world.step(action)
     episode.total += float(reward)
     return None if terminated or truncated else (following, info)

@@ -7,19 +7,16 @@ whatever changes in the actions is due to the order alone.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from anyorder.evaluation.host_episodes import ActsOnMany, Treatment
+from anyorder.evaluation.host_episodes import ActsOnMany, Treatment, acted
+from anyorder.evaluation.orders import orders_of
 from anyorder.evaluation.subject import AuditSubject, Remembers, permuted
 
-EXHAUSTIVE = 6
-"""Up to so many sensors, every order is tried; beyond, so many random ones:"""
-SAMPLED = 200
 SWAPPED = 16
 """Up to so many sensors, every pair is swapped, to see which are told apart."""
 BUDGET, ALONE_BUDGET = 400_000, 40_000
@@ -46,14 +43,13 @@ class Change:
     mean: float
     by_order: Float[np.ndarray, " orders"]
     """Share of actions changed under each order."""
+    choices: bool
+    """Whether actions are choices, which change or do not."""
 
     @property
     def unchanged(self) -> bool:
         """Whether no order matters; one choice in a thousand may be a tie that rounding decides."""
         return self.worst <= TOLERANCE or (self.choices and self.share <= 1e-3)
-
-    choices: bool = False
-    """Whether actions are choices, which change or do not."""
 
     def as_json(self) -> dict[str, float | int]:
         return {
@@ -67,12 +63,8 @@ class Change:
 
 def orders_to_try(n_sensors: int, rng: np.random.Generator) -> Int[np.ndarray, "orders sensors"]:
     """Every order but the usual one, or a sample of them where there are too many."""
-    usual = tuple(range(n_sensors))
-    if n_sensors <= EXHAUSTIVE:
-        found = [order for order in itertools.permutations(usual) if order != usual]
-    else:
-        found = [rng.permutation(n_sensors) for _ in range(SAMPLED)]
-    return np.array(found, dtype=int).reshape(-1, n_sensors)
+    orders = orders_of(n_sensors, rng)
+    return orders[(orders != np.arange(n_sensors)).any(axis=1)]
 
 
 def swaps(n_sensors: int) -> Int[np.ndarray, "pairs sensors"]:
@@ -154,11 +146,6 @@ def swap_matrix(
     return matrix
 
 
-def n_orders(n_sensors: int) -> int:
-    """How many orders `orders_to_try` gives."""
-    return math.factorial(n_sensors) - 1 if n_sensors <= EXHAUSTIVE else SAMPLED
-
-
 def _after_middle(steps: int) -> Bool[np.ndarray, " steps"]:
     return np.arange(steps) >= steps // 2
 
@@ -190,5 +177,5 @@ def _answers(
                     subject.set_memory(permuted(subject.memory(), order))
                 elif memory == "reset":
                     subject.set_memory(empty)
-            answers.append(np.asarray(subject.act(observation))[None])
+            answers.append(acted(subject, observation)[None])
     return answers

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from anyorder.evaluation.host_orders import Change
 from anyorder.evaluation.statistics import interval
+from anyorder.evaluation.verdict import KEEPS, Verdict
 
-Word = Literal["invariant", "invariant-with-memory", "robust", "order-dependent"]
-KEEPS = 0.9
-"""Share of what its sensors earn it that a robust agent keeps."""
 DECISIVE = {"shuffled": "in another order", "once": "once they have changed places in mid-episode"}
 """Trials that decide whether it is robust: the order changes, and nothing else."""
 
@@ -23,7 +20,7 @@ DECISIVE = {"shuffled": "in another order", "once": "once they have changed plac
 class HostVerdict:
     """The word, the sentences behind it, and how much of its earnings an agent keeps."""
 
-    word: Word
+    word: Verdict
     reasons: tuple[str, ...]
     kept: Mapping[str, tuple[float, float, float]]
     """By trial: the share kept and its 95% interval; 1 is as plain, 0 as if all sensors read zero."""

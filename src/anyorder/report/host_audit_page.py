@@ -8,28 +8,22 @@ from html import escape
 import numpy as np
 from jaxtyping import Float
 
-from anyorder.evaluation.host_audit import DELAY, MEANINGS_OF_MEMORY, HostAudit
+from anyorder.evaluation.host_audit import HostAudit
 from anyorder.evaluation.host_orders import Change
+from anyorder.evaluation.host_trials import DELAY, memory_trials
 from anyorder.evaluation.statistics import Summary
+from anyorder.evaluation.verdict import MEANINGS
 from anyorder.report.amounts import number
+from anyorder.report.audit_page import AUDIT_MARKER, MORE_STYLE
 from anyorder.report.page import STYLE
 from anyorder.report.tables import Table
 
-HOST_MARKER = '<meta name="generator" content="anyorder audit">'
-"""By this we know our own pages, which alone may be overwritten."""
-MEANINGS = {
-    "invariant": "The order of its sensors means nothing to this agent.",
-    "invariant-with-memory": "The order means nothing, as long as each sensor's memory stays with it.",
-    "robust": "The order changes what it does, but hardly what it earns.",
-    "order-dependent": "It needs its sensors in the order it was made for.",
-}
 MIDWAY = {
     "kept": "another order from mid-episode on",
     "reset": "the same, memories start anew",
     "permuted": "the same, memories move along",
 }
 OWN_STYLE = """
-.word { font-size: 1.35rem; font-weight: 700; margin: 0; }
 .rows text { font: 13px system-ui, sans-serif; fill: var(--ink); }
 .rows .faint { fill: var(--quiet); }
 .rows { width: 100%; max-width: 46rem; height: auto; }
@@ -40,41 +34,47 @@ OWN_STYLE = """
 def audit_tables(audit: HostAudit) -> list[Table]:
     """Actions in other orders, and returns."""
     tables = [_orders(audit), _returns(audit)]
-    if audit.remembers:
-        rows = tuple(
-            (MEANINGS_OF_MEMORY[name], *_cells(found))
-            for name, found in audit.memory_summaries().items()
-        )
+    if audit.memory:
+        words = {name: trial.words for name, trial in memory_trials().items()}
+        rows = tuple((words[name], *_cells(s)) for name, s in audit.memory_summaries().items())
         tables.append(Table("Returns by what becomes of the memories", _COLUMNS, rows))
     return tables
 
 
 def host_audit_page(audit: HostAudit, *, command: str = "", version: str = "") -> str:
     """The whole page."""
-    title = f"Does {audit.name} care about the order of its sensors?"
+    title = f"Audit of {audit.name}"
     sensors = f"{audit.n_sensors} sensors" + (", any number will do" if audit.any_number else "")
     orders, returns, *memory = audit_tables(audit)
     parts = [
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{HOST_MARKER}',
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{AUDIT_MARKER}',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title>\n<style>{STYLE}{OWN_STYLE}</style>\n</head>\n<body>",
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="quiet">{escape(audit.world)}, {sensors}; anyorder {escape(version)}</p>',
-        f'<div class="verdict"><p class="word">{audit.verdict.word}</p>',
-        f"<p>{MEANINGS[audit.verdict.word]}</p>",
-        *(f"<p>{escape(reason)}</p>" for reason in audit.verdict.reasons),
-        "</div>",
+        f"<title>{escape(title)}</title>\n<style>{STYLE}{MORE_STYLE}{OWN_STYLE}</style>\n</head>\n<body>",
+        f"<h1>Does the order of its sensors matter?</h1>\n<p class=quiet>{escape(title)} in "
+        f"{escape(audit.world)}; anyorder {escape(version)}</p>",
+        '<div class="agents"><section class="agent" style="border-top-color: var(--c0)">'
+        f'<h2>{escape(audit.name)}</h2><p class="quiet">{sensors}</p>'
+        f'<p class="word">{audit.verdict.word}</p>',
+        *(f"<p>{escape(sentence)}</p>" for sentence in sentences_on(audit)),
+        *(f'<p class="note">{escape(remark)}</p>' for remark in audit.remarks()),
+        "</section></div>",
         _table(orders),
         _swaps(audit.swaps),
         f"<h2>{escape(returns.title)}</h2>",
         _intervals(audit),
         _table(returns, titled=False),
         *map(_table, memory),
-        f"<h2>How this was made</h2><p>{escape(_method(audit))}</p>",
+        f'<h2>How this was measured</h2><p class="note">{escape(_method(audit))}</p>',
         f"<code>{escape(command)}</code>" if command else "",
         "</body>\n</html>\n",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def sentences_on(audit: HostAudit) -> list[str]:
+    """What the verdict means, and what it is built on."""
+    meaning = MEANINGS[audit.verdict.word]
+    return [f"{meaning[0].upper()}{meaning[1:]}.", *audit.verdict.reasons]
 
 
 _COLUMNS = ("sensors", "mean ± sd", "95% CI", "IQM")
@@ -101,9 +101,6 @@ def _returns(audit: HostAudit) -> Table:
     summaries, losses, kept = audit.summaries(), audit.losses(), audit.verdict.kept
     rows = []
     for name, trial in audit.trials.items():
-        if name not in summaries:
-            rows.append((trial.words, *("–",) * 5))
-            continue
         loss, (low, high) = losses[name]
         lost = "" if name == "plain" else f"{number(loss)} ({number(low)} to {number(high)})"
         share = f"{100 * kept[name][0]:.0f}%" if name in kept else ""
@@ -114,8 +111,6 @@ def _returns(audit: HostAudit) -> Table:
         "bootstrap interval. Kept: the share that is left of what plain sensors earn above sensors that all "
         "read zero."
     )
-    if not audit.any_number:
-        note += " – cannot be played: the agent reads a fixed number of sensors."
     return Table("What it earns", (*_COLUMNS, "lost", "kept"), tuple(rows), note)
 
 
@@ -129,12 +124,13 @@ def _cells(summary: Summary) -> tuple[str, str, str]:
 
 
 def _method(audit: HostAudit) -> str:
-    memory = "shows its memory" if audit.remembers else "shows no memory"
+    absent = (
+        "Sensors that are absent are left out of what it is shown. " if audit.any_number else ""
+    )
     return (
-        f"The agent is a black box: what it is shown and what it does is all that was looked at; it {memory}. "
-        "An agent of a fixed number of sensors reads zero where one is absent; one that reads any number gets "
-        f"only those that are there. Noise of 10% is relative to each sensor's own spread. Late sensors show "
-        f"what they read {DELAY} steps before. Seed {audit.seed}."
+        "The agent is a black box: what it is shown and what it does is all that was looked at. "
+        f"{absent}Noise of 10% is relative to each sensor's own spread. Late sensors show what they read "
+        f"{DELAY} steps before. Every trial starts from the same states. Seed {audit.seed}."
     )
 
 
