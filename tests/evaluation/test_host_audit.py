@@ -10,6 +10,7 @@ import pytest
 
 from anyorder.bridges.foreign import open_subject, trial_worlds
 from anyorder.errors import UsageError
+from anyorder.evaluation.host_attention import host_attention
 from anyorder.evaluation.host_audit import host_audit
 from anyorder.evaluation.host_episodes import host_episodes
 from anyorder.evaluation.host_orders import change_of_actions, orders_to_try, swap_matrix, swaps
@@ -102,6 +103,23 @@ def test_chance_is_no_agent():
         audited(opened("chance"))
 
 
+def test_what_tells_nothing_is_said():
+    constant = audited(opened("always"))
+    assert constant.verdict.word == "invariant"
+    assert "the same at every step" in " ".join(constant.remarks())
+    with pytest.raises(UsageError, match="comes in no order"):
+        host_audit(Nearly(), trial_worlds("CartPole-v1"), n_sensors=1)
+
+
+def test_an_action_no_world_takes_is_told():
+    class Wild(Nearly):
+        def act(self, observation):
+            return np.array(7)
+
+    with pytest.raises(UsageError, match="does not take the action 7"):
+        audited(Wild())
+
+
 def test_what_is_written_is_json_and_says_the_same(leaning, invariant):
     for audit in (leaning, invariant):
         facts = json.loads(json.dumps(audit.as_json(), allow_nan=False))
@@ -161,15 +179,20 @@ class Attentive:
         self.name, self.world = "attentive", "anyorder/CartPoleSwingUpHarder-v0"
         self.n_sensors: int | None = None
         self._policy = InvariantPolicy(5, 1, InvariantConfig(), key=jax.random.key(0))
-        self._step = jax.jit(lambda sensors, memory: self._policy(sensors, memory))
+        self._step = jax.jit(lambda sensors, memory: self._policy.decide(sensors, memory))
         self._memory = self._policy.init(5)
+        self._weights = np.zeros((0, 5))
 
     def reset(self, n_sensors):
         self._memory = self._policy.init(n_sensors)
 
     def act(self, observation):
-        action, self._memory = self._step(Sensors.of(observation), self._memory)
-        return np.asarray(action)
+        decision = self._step(Sensors.of(observation), self._memory)
+        self._memory, self._weights = decision.memory, np.asarray(decision.weights)
+        return np.asarray(decision.action)
+
+    def attention(self):
+        return self._weights
 
     def memory(self):
         return tuple(np.asarray(leaf) for leaf in jax.tree.leaves(self._memory.neurons))
@@ -195,6 +218,11 @@ def test_our_own_agent_is_seen_through_a_strangers_eyes():
     assert fixed.worst < 1e-4
     assert moved.worst < 1e-4
     assert kept.worst > 1e-3
+    attention = host_attention(subject, seen, orders)
+    assert attention is not None
+    assert attention.worst < 1e-4
+    assert attention.by_sensor.sum() == pytest.approx(1)
+    assert host_attention(Nearly(), seen, orders) is None
 
 
 def test_a_shuffled_start_is_the_same_start():

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from anyorder.errors import UsageError
 from anyorder.evaluation.audit import as_json
 from anyorder.evaluation.estimate import row
+from anyorder.evaluation.host_attention import HostAttention, host_attention
 from anyorder.evaluation.host_episodes import HostEpisode, HostWorld, host_episodes
 from anyorder.evaluation.host_orders import (
     Change,
@@ -60,6 +61,8 @@ class HostAudit:
     n_sensors: int
     any_number: bool
     seed: int
+    constant: bool
+    """Whether it did the same at every step of the undisturbed world."""
     orders: Change
     midway: Mapping[str, Change]
     """Actions after sensors change places in mid-episode, by what becomes of the memory."""
@@ -68,6 +71,7 @@ class HostAudit:
     returns: Mapping[str, np.ndarray]
     memory: Mapping[str, np.ndarray]
     """Returns by what was done to the memory; empty for an agent that shows none."""
+    attention: HostAttention | None
     verdict: HostVerdict
 
     @property
@@ -97,6 +101,8 @@ class HostAudit:
 
     def remarks(self) -> Iterator[str]:
         """What could not be tried, and why."""
+        if self.constant:
+            yield "It did the same at every step, so that there was nothing for another order to change."
         if not self.any_number:
             yield (
                 f"It reads exactly {self.n_sensors} sensors: none can be added, and one that is absent reads "
@@ -138,6 +144,7 @@ class HostAudit:
             "noise": {"rows": [rows["noise5"]]} if "noise5" in rows else None,
             "orders": {"exhaustive": self.exhaustive, **self.orders.as_json()},
             "midway": {name: change.as_json() for name, change in self.midway.items()},
+            "attention": None if self.attention is None else self.attention.as_json(),
             "swaps": None if self.swaps is None else self.swaps.round(5).tolist(),
             "kept": {
                 name: {"value": round(share, 4), "ci95": [round(low, 4), round(high, 4)]}
@@ -206,6 +213,8 @@ def host_audit(
     tell: Tell = lambda doing, done, total: None,
 ) -> HostAudit:
     """Try the agent in other orders, then play `n_episodes` episodes of each trial from the same starts."""
+    if n_sensors < 2:
+        raise UsageError(f"{subject.world} shows a single number, which comes in no order.")
     rng = np.random.default_rng(seed)
     any_number, remembers = subject.n_sensors is None, isinstance(subject, Remembers)
     treated = memory_trials() if remembers else {}
@@ -217,6 +226,7 @@ def host_audit(
     seen = [np.stack(episode.observations) for episode in plain]
     spread = np.concatenate(seen).std(axis=0)
     middle = max(1, int(np.median([len(episode) for episode in seen])) // 2)
+    actions = np.concatenate([np.stack(episode.actions) for episode in plain])
     seen = seen[:RECORDED]
     if not repeats_itself(subject, [episode[:200] for episode in seen]):
         raise UsageError(
@@ -245,12 +255,14 @@ def host_audit(
         n_sensors=n_sensors,
         any_number=any_number,
         seed=seed,
+        constant=bool((actions == actions[0]).all()),
         orders=fixed,
         midway=midway,
         swaps=swaps,
         trials=trials,
         returns=returns,
         memory={name: playing.returns(trial) for name, trial in treated.items()},
+        attention=host_attention(subject, seen, some),
         verdict=verdict_of(fixed, midway, returns, seed=seed),
     )
 

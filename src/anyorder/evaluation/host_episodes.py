@@ -158,7 +158,12 @@ def _advance(
     """One step of the world, written into the episode; None where it ends."""
     episode.observations.append(observation)
     episode.actions.append(np.asarray(action))
-    following, reward, terminated, truncated, info = world.step(action)
+    try:
+        following, reward, terminated, truncated, info = world.step(action)
+    except Exception as error:  # whatever a world says of an action that it does not take
+        raise UsageError(
+            f"The world does not take the action {action} ({type(error).__name__}: {error})."
+        ) from error
     episode.total += float(reward)
     return None if terminated or truncated else (following, info)
 

@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 from jaxtyping import Float
 
+from anyorder.evaluation.host_attention import HostAttention
 from anyorder.evaluation.host_audit import HostAudit
 from anyorder.evaluation.host_orders import Change
 from anyorder.evaluation.host_trials import DELAY, memory_trials
@@ -38,6 +39,8 @@ def audit_tables(audit: HostAudit) -> list[Table]:
         words = {name: trial.words for name, trial in memory_trials().items()}
         rows = tuple((words[name], *_cells(s)) for name, s in audit.memory_summaries().items())
         tables.append(Table("Returns by what becomes of the memories", _COLUMNS, rows))
+    if audit.attention is not None:
+        tables.append(_attention(audit.attention))
     return tables
 
 
@@ -45,7 +48,7 @@ def host_audit_page(audit: HostAudit, *, command: str = "", version: str = "") -
     """The whole page."""
     title = f"Audit of {audit.name}"
     sensors = f"{audit.n_sensors} sensors" + (", any number will do" if audit.any_number else "")
-    orders, returns, *memory = audit_tables(audit)
+    orders, returns, *others = audit_tables(audit)
     parts = [
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{AUDIT_MARKER}',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -63,7 +66,7 @@ def host_audit_page(audit: HostAudit, *, command: str = "", version: str = "") -
         f"<h2>{escape(returns.title)}</h2>",
         _intervals(audit),
         _table(returns, titled=False),
-        *map(_table, memory),
+        *map(_table, others),
         f'<h2>How this was measured</h2><p class="note">{escape(_method(audit))}</p>',
         f"<code>{escape(command)}</code>" if command else "",
         "</body>\n</html>\n",
@@ -90,6 +93,16 @@ def _orders(audit: HostAudit) -> Table:
     )
     columns = ("what happens", "orders", "actions changed", "largest change")
     return Table("Its actions in other orders", columns, tuple(rows), note)
+
+
+def _attention(attention: HostAttention) -> Table:
+    sensors = tuple(map(str, range(len(attention.by_sensor))))
+    note = (
+        f"In {attention.orders} other orders, kept from the start, the weight of a sensor changes by at most "
+        f"{attention.worst:.1g}."
+    )
+    shares = tuple(map(_percent, attention.by_sensor))
+    return Table("Whom it attends to", ("sensor", *sensors), (("share", *shares),), note)
 
 
 def _changed(change: Change) -> tuple[str, str, str]:
