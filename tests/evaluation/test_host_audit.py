@@ -86,6 +86,9 @@ def test_memory_moving_along_is_told_from_memory_staying():
     assert found.orders.unchanged
     assert found.midway["permuted"].unchanged
     assert not found.midway["kept"].unchanged
+    assert not found.midway[
+        "reset"
+    ].unchanged  # a memory begun anew is not the one it would have had
     np.testing.assert_array_equal(found.memory["permuted"], found.returns["plain"])
     assert (found.memory["kept"] != found.returns["plain"]).any()
 

@@ -98,10 +98,11 @@ def change_of_actions(
 ) -> Change:
     """Show what was seen again, from the start or from the middle of each episode on in another order.
 
-    At the change, memory is kept, reset, or permuted along with the sensors.
+    At the change, memory is kept, reset, or permuted along with the sensors; what the agent did undisturbed
+    is what it is compared with.
     """
     usual = np.arange(seen[0].shape[1])
-    actions = np.concatenate(_answers(subject, seen, usual, midway, memory))
+    actions = np.concatenate(_answers(subject, seen, usual, False, "kept"))
     choices = actions.dtype.kind in "iub"
     scale = 1.0 if choices else max(1.0, float(np.abs(actions).max()))
     moved = np.empty((len(orders), len(actions)))

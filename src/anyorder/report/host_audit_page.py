@@ -115,16 +115,21 @@ def _returns(audit: HostAudit) -> Table:
     rows = []
     for name, trial in audit.trials.items():
         loss, (low, high) = losses[name]
-        lost = "" if name == "plain" else f"{number(loss)} ({number(low)} to {number(high)})"
-        share = f"{100 * kept[name][0]:.0f}%" if name in kept else ""
-        rows.append((trial.words, *_cells(summaries[name]), lost, share))
+        # Zero added, so that what rounds to nothing bears no minus sign.
+        loss, low, high = (number(round(value, 1) + 0.0) for value in (loss, low, high))
+        lost = "" if name == "plain" else f"{loss} ({low} to {high})"
+        share = (f"{100 * kept[name][0] + 0.0:.0f}%",) if kept else ()
+        rows.append((trial.words, *_cells(summaries[name]), lost, *share))
     episodes = len(audit.returns["plain"])
     note = (
         f"{episodes} episodes each, from the same starts. Lost: plain return less this one, with its 95% "
-        "bootstrap interval. Kept: the share that is left of what plain sensors earn above sensors that all "
-        "read zero."
+        "bootstrap interval."
     )
-    return Table("What it earns", (*_COLUMNS, "lost", "kept"), tuple(rows), note)
+    if kept:
+        note += " Kept: the share left of what plain sensors earn above sensors that all read zero."
+    return Table(
+        "What it earns", (*_COLUMNS, "lost", *(["kept"] if kept else [])), tuple(rows), note
+    )
 
 
 def _cells(summary: Summary) -> tuple[str, str, str]:
