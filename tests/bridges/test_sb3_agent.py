@@ -91,6 +91,13 @@ def test_code_of_ones_own_runs_only_if_trusted(tmp_path):
     np.testing.assert_array_equal(subject.act_on_many(seen), expected)
 
 
+def test_versions_that_unpickle_weights_are_not_used(tmp_path, monkeypatch):
+    _, path = saved("PPO", tmp_path)
+    monkeypatch.setattr(sb3, "__version__", "2.3.2")
+    with pytest.raises(UsageError, match="may unpickle weights"):
+        open_subject(str(path), "CartPole-v1")
+
+
 def test_zips_of_other_algorithms_are_refused(tmp_path):
     path = tmp_path / "odd.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -73,9 +73,7 @@ class NetworkSubject:
             try:
                 alone = self._answers(tried, layout)
                 to_actions(alone, self._interface, self.name)
-            except (
-                Exception
-            ) as error:  # a network may refuse in as many ways as there are frameworks
+            except Exception as error:  # each framework refuses in ways of its own
                 # An answer that is no action says more than a shape that does not fit.
                 reason = error if reason is None or isinstance(error, UsageError) else reason
                 continue

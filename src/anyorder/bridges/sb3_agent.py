@@ -33,6 +33,8 @@ SIGNS = (
 )
 """A setting by which each algorithm is known, the first that is there. DDPG is TD3 with its own settings."""
 PICKLED = ":serialized:"
+OLDEST = (2, 9)
+"""From this version on we know that weights are read as numbers and nothing else is unpickled for them."""
 TRUSTED = ("torch.nn.", "torch.optim.", "stable_baselines3.")
 """Where a class named in the zip may come from without anyone's leave."""
 
@@ -71,6 +73,11 @@ def open_sb3(path: Path, interface: GymInterface, *, trust: bool = False) -> SB3
     with zipfile.ZipFile(path) as archive:
         facts = json.loads(archive.read("data"))
     sb3 = load_extra("stable_baselines3", "sb3")
+    if not trust and tuple(map(int, sb3.__version__.split(".")[:2])) < OLDEST:
+        raise UsageError(
+            f"stable-baselines3 {sb3.__version__} may unpickle weights, which can run foreign code: "
+            'run pip install -U "anyorder[sb3]", or add --trust.'
+        )
     algorithm = getattr(sb3, algorithm_of(facts, path))
     env = make_gym(interface.world)
     _check_sizes(facts, interface, path)

@@ -23,6 +23,8 @@ BUDGET, ALONE_BUDGET = 400_000, 40_000
 """Actions asked for in all, of an agent that acts on many observations at once and of one that does not."""
 TOLERANCE = 1e-4
 """Actions further apart than this share of the largest are different: rounding does not reach it."""
+TIES = 1e-4
+"""Share of choices that rounding may decide."""
 BATCH = 8192
 
 Observations = Sequence[Float[np.ndarray, "_ sensors"]]
@@ -48,8 +50,8 @@ class Change:
 
     @property
     def unchanged(self) -> bool:
-        """Whether no order matters; one choice in a thousand may be a tie that rounding decides."""
-        return self.worst <= TOLERANCE or (self.choices and self.share <= 1e-3)
+        """Whether no order matters; a rare choice may be a tie that rounding decides."""
+        return self.share <= (TIES if self.choices else 0)
 
     def as_json(self) -> dict[str, float | int]:
         return {
