@@ -27,10 +27,12 @@ from anyorder.envs import TASKS, AbstractEnv
 from anyorder.errors import UsageError
 from anyorder.evaluation.audit import Audit, as_json, audit
 from anyorder.evaluation.emergence import Checkpoint, audit_checkpoint
+from anyorder.evaluation.recovery import WINDOW
 from anyorder.front import EVALUATION_SEED
 from anyorder.report import Table
+from anyorder.report.amounts import number
 from anyorder.report.audit_page import AUDIT_MARKER, audit_page
-from anyorder.report.audit_words import small, steps, with_interval
+from anyorder.report.audit_words import small
 from anyorder.runs import Agent
 from anyorder.zoo import open_agent
 
@@ -233,31 +235,27 @@ def summary(audits: list[Audit]) -> Table:
     """The most telling numbers."""
     rows = []
     for each in audits:
-        loop, jump = each.closed_loop, each.recovery.code or each.recovery.action
+        loop, twins = each.closed_loop, each.twins
+        reshuffled = next(row for row in loop.memory if row.name == "memory kept")
+        earned = (loop.plain, loop.orders[0], reshuffled)
+        half = each.recovery.acting.main.half_life
         rows.append(
             (
                 each.name,
                 each.verdict,
-                with_interval(loop.plain.ret),
+                *(f"{row.ret.value:.0f}" for row in earned),
                 small(each.orders.worst_action),
-                f"{loop.orders[0].change.value:+.0f}",
-                f"{jump.size.value:.2f}",
-                steps(jump.half_life),
-                small(each.twins.worst_code) if each.twins else "–",
+                f"> {WINDOW}" if math.isinf(half.value) else number(half.value),
+                small(twins.worst_code) if twins else "–",
             )
         )
     columns = (
-        "agent",
-        "verdict",
-        "return",
-        "any order",
-        "its cost",
-        "jump",
-        "half-life",
-        "moved along",
-    )
+        "agent", "verdict", "return", "in another order", "every 100 steps",
+        "action", "half-life", "code",
+    )  # fmt: skip
     note = (
-        "any order: worst change of the action; its cost: in return; jump: of code (else action) at a shuffle "
-        "in mid-episode; moved along: worst change of the code over an episode whose memory moves along."
+        "return: as it is, in another order, and reshuffled every 100 steps. action: its worst change in any "
+        "order. half-life: steps to get over half of a shuffle in mid-episode. code: its worst change over "
+        "episodes whose memory moves along with the sensors."
     )
     return Table("How much the order of the sensors matters", columns, tuple(rows), note)

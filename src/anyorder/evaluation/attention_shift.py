@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder.evaluation.estimate import Estimate, estimate
-from anyorder.evaluation.shadows import Footage, Shadow
+from anyorder.evaluation.shuffled_once import Seen
 
 LATER = (0, 1, 3, 10, 30, 100)
 """Steps since the shuffle at which attention is compared."""
@@ -29,15 +29,10 @@ class AttentionAudit:
     """Matrices of one episode, by when and what: the columns are the world's sensors."""
 
 
-def audit_attention(
-    footage: Footage,
-    at: Int[np.ndarray, " episodes"],
-    orders: Int[np.ndarray, "episodes sensors"],
-    straight: Shadow,
-    kept: Shadow,
-    along: Shadow,
-) -> AttentionAudit:
+def audit_attention(seen: Seen) -> AttentionAudit:
     """Compare the attention of shadows whose sensors were and were not shuffled."""
+    footage, at, orders = seen.footage, seen.at, seen.orders
+    straight, kept, along = seen.straight, seen.kept, seen.along
     assert straight.weights is not None
     assert kept.weights is not None
     assert along.weights is not None

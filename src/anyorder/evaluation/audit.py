@@ -11,7 +11,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from anyorder.envs import AbstractEnv
 from anyorder.evaluation.ablated import applicable, n_slots
@@ -21,10 +21,9 @@ from anyorder.evaluation.estimate import Estimate, Row, row
 from anyorder.evaluation.identification import IdentificationAudit, audit_identification
 from anyorder.evaluation.noise_channels import NoiseAudit, audit_noise, step_cost
 from anyorder.evaluation.orders import OrdersAudit, audit_orders
-from anyorder.evaluation.precision import double_precision, doubled
-from anyorder.evaluation.recovery import RecoveryAudit, audit_recovery, followed, shuffle_steps
-from anyorder.evaluation.shadows import Footage, Shadow, film, scenes, shadow
-from anyorder.evaluation.trials import KEPT, PERMUTED, World, play_all, reshuffled, undisturbed
+from anyorder.evaluation.recovery import RecoveryAudit, worst_change
+from anyorder.evaluation.shuffled_once import exactness, film_shuffle, recovery
+from anyorder.evaluation.trials import World, play_all, undisturbed
 from anyorder.evaluation.twins import N_TWINS, Twins, meet_again
 from anyorder.evaluation.verdict import Verdict, sentence_on, verdict_on
 from anyorder.policies import AbstractPolicy
@@ -95,26 +94,32 @@ def audit(
     n_trials = len(write_trials(world, jax.random.split(keys_key, 1), rng, **write))
     episodes = episodes or sizes_of(env, cost, n_trials)
     keys = jax.random.split(keys_key, episodes)
-    few = max(4, min(episodes, 48 if cost < 1e5 else 24))
-    footage = film(policy, world, keys[:few])
-    shown = followed(footage)
+    few = max(4, min(episodes, 96 if cost < 1e5 else 32))
+    filmed = film_shuffle(policy, env, keys[:few], rng)
 
-    progress(0.08, "every fixed order")
-    brief = shown.take(slice(0, 4 if cost < 1e5 else 2))
+    progress(0.15, "every fixed order")
+    longest = np.argsort(-np.asarray(filmed.calm.lengths), kind="stable")
+    brief = filmed.calm.take(longest[: 4 if cost < 1e5 else 2])
     orders = audit_orders(policy, brief, has_code=has_code, rng=rng)
 
-    progress(0.2, "a shuffle in mid-episode")
-    at = shuffle_steps(shown)
-    new = np.asarray(reshuffled(undisturbed(world, keys[: shown.n_episodes]), rng).orders)[:, 0]
-    straight = shadow(policy, shown, scenes(shown.n_episodes, new, 10**6), whole=True)
-    kept = shadow(policy, shown, scenes(shown.n_episodes, new, at, KEPT), whole=True)
-    along = shadow(policy, shown, scenes(shown.n_episodes, new, at, PERMUTED), whole=True)
-    recovery = audit_recovery(
-        shown, at, kept, _along_in_double(policy, shown, new, at), has_code=has_code
+    progress(0.25, "a shuffle in mid-episode")
+    acting, watching = filmed.acting, filmed.watching
+    along_code, along_action = exactness(policy, watching)
+    kept_code, kept_action = worst_change(
+        watching.footage, watching.at, watching.straight, watching.kept
     )
-    attention = audit_attention(shown, at, new, straight, kept, along) if has_code else None
+    recovered = RecoveryAudit(
+        shuffles=len(watching.at),
+        acting=recovery(acting, has_code=has_code),
+        watching=recovery(watching, has_code=has_code),
+        along_code=along_code if has_code else math.nan,
+        along_action=along_action,
+        kept_code=kept_code if has_code else math.nan,
+        kept_action=kept_action,
+    )
+    attention = audit_attention(acting) if has_code else None
     progress(0.3, "what neurons know of themselves")
-    identification = audit_identification(shown, at, straight, kept)
+    identification = audit_identification(acting)
     progress(0.35, "closed loops in double precision")
     twins = meet_again(policy, world, keys[:N_TWINS], rng) if memory else None
 
@@ -135,7 +140,7 @@ def audit(
         policy, env, keys[:64], most=most_noise, told=lambda what: progress(0.85, what)
     )
     progress(1.0, "done")
-    verdict = verdict_on(orders, recovery, closed_loop, remembers=bool(memory))
+    verdict = verdict_on(orders, recovered, closed_loop, remembers=bool(memory))
     return Audit(
         name=name,
         kind=kind,
@@ -143,11 +148,11 @@ def audit(
         parameters=_size(policy),
         episodes=episodes,
         verdict=verdict,
-        sentence=sentence_on(verdict, orders, recovery, closed_loop),
+        sentence=sentence_on(verdict, orders, recovered, closed_loop),
         closed_loop=closed_loop,
         doubled=twice,
         orders=orders,
-        recovery=recovery,
+        recovery=recovered,
         twins=twins,
         attention=attention,
         noise=noise,
@@ -155,23 +160,6 @@ def audit(
         remarks=tuple(_remarks(policy, env, memory, ablations, noise)),
         seconds=time.monotonic() - began,
     )
-
-
-def _along_in_double(
-    policy: AbstractPolicy,
-    footage: Footage,
-    orders: Int[np.ndarray, "episodes sensors"],
-    at: Int[np.ndarray, " episodes"],
-) -> Shadow:
-    """The shadow whose memory moves along, compared with the agent, both in float64."""
-    with double_precision():
-        policy, footage = doubled(policy), doubled(footage)
-        still = shadow(policy, footage, scenes(footage.n_episodes, orders, 10**6), whole=False)
-        same = Footage(footage.sensors, footage.actions, still.code, footage.lengths)
-        moved = scenes(footage.n_episodes, orders, at, PERMUTED)
-        seen = shadow(policy, same, moved, whole=False)
-        action_gap = np.abs(np.asarray(seen.action) - np.asarray(still.action)).max(axis=2)
-    return dataclasses.replace(seen, action_gap=action_gap)
 
 
 def _size(policy: AbstractPolicy) -> int:

@@ -158,5 +158,5 @@ def read_returns(returns: dict[str, Float[np.ndarray, " episodes"]]) -> ClosedLo
 
 def sizes_of(env: AbstractEnv, cost: float, n_trials: int) -> int:
     """Episodes of each trial that all of them together can afford."""
-    affordable = 5e11 / (cost * env.n_steps * n_trials)
+    affordable = 3.5e11 / (cost * env.n_steps * n_trials)
     return int(np.clip(16 * (affordable // 16), 16, 256))

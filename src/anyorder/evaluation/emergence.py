@@ -11,8 +11,7 @@ from jaxtyping import PRNGKeyArray
 from anyorder.envs import AbstractEnv
 from anyorder.evaluation.estimate import NOT_MEASURED, Estimate, estimate
 from anyorder.evaluation.identification import SINCE, audit_identification
-from anyorder.evaluation.recovery import followed, shuffle_steps
-from anyorder.evaluation.shadows import film, scenes, shadow
+from anyorder.evaluation.shuffled_once import film_shuffle
 from anyorder.evaluation.trials import World, play_all, reshuffled, undisturbed
 from anyorder.policies import AbstractPolicy
 
@@ -43,12 +42,7 @@ def audit_checkpoint(
     """Measure one agent, in the same episodes as the others with this key."""
     world, rng = World(env), np.random.default_rng(0)
     keys = jax.random.split(key, EPISODES)
-    shown = followed(film(policy, world, keys))
-    at = shuffle_steps(shown)
-    new = reshuffled(undisturbed(world, keys[: shown.n_episodes]), rng).orders[:, 0]
-    straight = shadow(policy, shown, scenes(shown.n_episodes, new, 10**6), whole=True)
-    kept = shadow(policy, shown, scenes(shown.n_episodes, new, at), whole=True)
-    known = audit_identification(shown, at, straight, kept)
+    known = audit_identification(film_shuffle(policy, env, keys, rng).acting)
     calm = undisturbed(world, keys)
     returns = play_all(policy, world, calm).total
     often = play_all(policy, world, reshuffled(calm, rng)).total

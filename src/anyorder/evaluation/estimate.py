@@ -52,7 +52,7 @@ def estimate(
     if len(samples) == 0:
         return NOT_MEASURED
     value = float(statistic(samples))
-    if len(samples) == 1 or np.ptp(samples, axis=0).max() == 0:
+    if (samples == samples[:1]).all():
         return Estimate(value, value, value, len(samples))
     found = resampled(samples, statistic, seed=seed)
     # Infinity is a value like others here, which interpolation between percentiles would spoil.

@@ -15,7 +15,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from anyorder.evaluation.estimate import NOT_MEASURED, Estimate, estimate
-from anyorder.evaluation.shadows import Footage, Shadow
+from anyorder.evaluation.shadows import Shadow
+from anyorder.evaluation.shuffled_once import Seen
 
 SINCE = (0, 1, 2, 3, 5, 8, 12, 20, 35, 50, 75, 100, 150, 200, 300)
 """Steps at which the probe is tested."""
@@ -39,7 +40,7 @@ class IdentificationAudit:
     """Undisturbed: by the sensor held, how often each is named."""
 
 
-Probe = tuple[Float[np.ndarray, "features classes"], Float[np.ndarray, " features"], np.ndarray]
+Probe = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Weights (the last row is the bias), and the features' mean and standard deviation."""
 
 
@@ -75,10 +76,9 @@ def named(probe: Probe, inputs: Float[np.ndarray, "*some features"]) -> Int[np.n
     return (((inputs - mean) / sd) @ weights[:-1] + weights[-1]).argmax(axis=-1)
 
 
-def audit_identification(
-    footage: Footage, at: Int[np.ndarray, " episodes"], straight: Shadow, kept: Shadow
-) -> IdentificationAudit | None:
+def audit_identification(seen: Seen) -> IdentificationAudit | None:
     """Train on half of the episodes and test on the others; None without memory or with too few episodes."""
+    footage, at, straight, kept = seen.footage, seen.at, seen.straight, seen.kept
     if not jax.tree.leaves(straight.neurons) or footage.n_episodes < 4:
         return None
     lengths = np.asarray(footage.lengths)

@@ -21,10 +21,10 @@ from anyorder.sensors import Noise, Sensors
 GROUPS = ((0, 1, 5, 10), (50, 100), (1000,))
 """Channels of noise; each group is played by one compiled program."""
 SD = 0.1
-LOUD = 10
+LOUD = 10.0
 """Factor on the noise in one further row, with LOUD_CHANNELS channels."""
 LOUD_CHANNELS = 10
-BUDGET = 1.5e10
+BUDGET = 1e10
 """Operations a row may cost; what would cost more is played shorter, with fewer episodes, or not at all."""
 SIZES = ((1000, 64), (1000, 32), (1000, 16), (300, 16), (100, 16), (100, 8), (50, 4))
 """Steps and episodes of a row, the best first."""
@@ -107,7 +107,7 @@ def audit_noise(
         world = World(env, Noise(asked[-1], SD))
         trials = undisturbed(world, keys[: size[1]])
         loud = [(LOUD_CHANNELS, LOUD)] if LOUD_CHANNELS in asked else []
-        for channels, factor in [*((channels, 1) for channels in asked), *loud]:
+        for channels, factor in [*((channels, 1.0) for channels in asked), *loud]:
             told(f"{channels} channels of noise")
             row, rewards = _row(policy, world, trials, channels, factor, size[0], calm)
             calm = rewards if channels == 0 else calm
@@ -196,16 +196,10 @@ def why(rows, usual: int, env: AbstractEnv, keys) -> tuple[str, ...]:
     loud = found.get((LOUD_CHANNELS, SD * LOUD))
     quiet = found.get((LOUD_CHANNELS, SD))
     if loud and quiet:
-        drop = quiet.ret.value - loud.ret.value
         said.append(
-            f"Which of the two does it: noise {LOUD} times as loud gets {loud.ratio.value:.0%} of a sensor's "
+            f"Which of the two does it: noise {LOUD:g} times as loud gets {loud.ratio.value:.0%} of a sensor's "
             f"attention and makes up {loud.heard.value:.1%} of the sum; the return goes from "
-            f"{quiet.ret.value:.0f} to {loud.ret.value:.0f}. "
-            + (
-                "So it is the quietness of the noise that is relied on, more than any filtering."
-                if drop > 0.25 * abs(quiet.ret.value)
-                else "So attention filters it, loud or not."
-            )
+            f"{quiet.ret.value:.0f} to {loud.ret.value:.0f}. {_relied_on(quiet, loud)}"
         )
     return tuple(said)
 
@@ -217,6 +211,14 @@ def _learning(row: NoiseRow) -> str:
     if change > 1.4:
         return "Neurons that hold noise come to be attended to more as time goes by."
     return "Time changes little about it."
+
+
+def _relied_on(quiet: NoiseRow, loud: NoiseRow) -> str:
+    if loud.ret.high < quiet.ret.low:
+        return "So it is the quietness of the noise that is relied on, more than any filtering."
+    if loud.ratio.value < 0.5:
+        return "So attention filters it, loud or not."
+    return "So neither matters to what it earns."
 
 
 def typical_reading(env: AbstractEnv, keys) -> float:

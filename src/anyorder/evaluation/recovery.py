@@ -1,8 +1,10 @@
 """What a shuffle in the middle of an episode does, and how long it takes to get over it.
 
-The agent's shadow sees what the agent saw, its sensors changing places at one step, and we watch how far
-its code and its action are from the agent's. Changes of the code are in units of how much it varies by
-itself along the episodes: at 1.4 two codes have no more in common than two moments picked at random.
+Measured twice. *Acting*: the agent itself goes on with its sensors in another order and its memory left
+where it was, and is compared at every step with what it would have done there had its memory moved along.
+*Watching*: its shadow is shown an undisturbed episode, its sensors changing places at one step; it cannot
+stir the world to find out more. Changes of the code are in units of how much it varies by itself along the
+episodes: at 1.4 two codes have no more in common than two moments picked at random.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ WINDOW = 300
 """Steps for which a shuffle is followed."""
 LEAD = 10
 """Steps shown before it."""
+AT = 300
+"""The step of the shuffle, in episodes that are long enough."""
 LONG = 500
 """Episodes at least this long are preferred."""
 ENOUGH = 6
@@ -52,12 +56,25 @@ class Jump:
 
 
 @dataclass(frozen=True)
+class Recovery:
+    """How code and action come back. No code for a policy without neurons."""
+
+    code: Jump | None
+    action: Jump
+
+    @property
+    def main(self) -> Jump:
+        """The code's where there is one."""
+        return self.code or self.action
+
+
+@dataclass(frozen=True)
 class RecoveryAudit:
     """A shuffle mid-episode, the memory left where it was."""
 
     shuffles: int
-    code: Jump | None
-    action: Jump
+    acting: Recovery
+    watching: Recovery
     along_code: float
     """Worst change of the code after the shuffle if memory moves along, in float64; in the code's numbers."""
     along_action: float
@@ -66,18 +83,19 @@ class RecoveryAudit:
     kept_action: float
 
 
-def shuffle_steps(footage: Footage) -> Int[np.ndarray, " episodes"]:
-    """When to shuffle each episode: after two fifths of it."""
-    return np.maximum(1, 2 * np.asarray(footage.lengths) // 5)
-
-
-def followed(footage: Footage) -> Footage:
+def followed(footage: Footage) -> Int[np.ndarray, " chosen"]:
     """The episodes long enough to watch a recovery in, or all if there are not enough of them."""
     long = np.flatnonzero(np.asarray(footage.lengths) >= LONG)
     some = np.flatnonzero(np.asarray(footage.lengths) >= 3)
     if len(long) >= ENOUGH:
-        return footage.take(long)
-    return footage.take(some) if len(some) else footage
+        return long
+    return some if len(some) else np.arange(footage.n_episodes)
+
+
+def shuffle_step(footage: Footage) -> int:
+    """When to shuffle these episodes: at AT, or earlier if most of them end before."""
+    half = int(np.median(np.asarray(footage.lengths))) // 2
+    return AT if half >= AT // 2 else max(1, half)
 
 
 def around(
@@ -111,6 +129,7 @@ def jump(window: Float[np.ndarray, "episodes window"]) -> Jump:
         ends = after[~np.isnan(after)][-20:].mean()
         return ends / after[0] if after[0] > 0 else math.nan
 
+    window = window[~np.isnan(window[:, LEAD])]
     size = estimate(window[:, LEAD])
     if not size.value > 0:
         return Jump(size, NOT_MEASURED, NOT_MEASURED, NOT_MEASURED, curve(window))
@@ -125,6 +144,9 @@ def jump(window: Float[np.ndarray, "episodes window"]) -> Jump:
 
 def curve(window: Float[np.ndarray, "episodes window"]) -> Curve:
     """Mean and interval at each step."""
+    if not len(window):
+        nothing = np.full(LEAD + WINDOW + 1, math.nan)
+        return Curve(np.arange(-LEAD, WINDOW + 1), nothing, nothing, nothing)
     found = resampled(window, mean_over)
     low, high = np.nanquantile(
         np.where(np.isnan(found).all(axis=0), 0, found), [0.025, 0.975], axis=0
@@ -141,27 +163,13 @@ def mean_over(window: Float[np.ndarray, "episodes window"]) -> Float[np.ndarray,
     return np.where(enough, total / np.maximum(count, 1), np.nan)
 
 
-def audit_recovery(
-    footage: Footage,
-    at: Int[np.ndarray, " episodes"],
-    kept: Shadow,
-    along: Shadow,
-    *,
-    has_code: bool,
-) -> RecoveryAudit:
-    """Compare the shadow whose memory stays, and in float64 the one whose memory moves along."""
-    alive = footage.alive & (np.arange(footage.sensors.shape[1]) >= at[:, None])
+def worst_change(
+    footage: Footage, at: Int[np.ndarray, " episodes"], straight: Shadow, other: Shadow
+) -> tuple[float, float]:
+    """Largest change of any number of the code, and of the action, from the shuffle on."""
+    after = footage.alive & (np.arange(footage.sensors.shape[1]) >= at[:, None])
 
-    def worst(gap):
-        return float(np.where(alive, np.asarray(gap), 0).max())
+    def worst(one, two):
+        return float(np.abs(np.asarray(one) - np.asarray(two))[after].max(initial=0))
 
-    code = around(np.asarray(kept.code_shift) / max(footage.code_spread, 1e-12), at, footage)
-    return RecoveryAudit(
-        shuffles=len(at),
-        code=jump(code) if has_code else None,
-        action=jump(around(np.asarray(kept.action_gap), at, footage)),
-        along_code=worst(along.code_gap) if has_code else math.nan,
-        along_action=worst(along.action_gap),
-        kept_code=worst(kept.code_gap) if has_code else math.nan,
-        kept_action=worst(kept.action_gap),
-    )
+    return worst(straight.code, other.code), worst(straight.action, other.action)

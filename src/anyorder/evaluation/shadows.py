@@ -14,18 +14,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from anyorder.evaluation.trials import KEPT, Shape, World, moved, play_all, undisturbed
+from anyorder.evaluation.trials import KEPT, Trial, World, moved, play_all
 from anyorder.policies import AbstractPolicy, Memory
 from anyorder.sensors import Sensors
 
 
 class Footage(eqx.Module):
-    """Undisturbed episodes, step by step. Steps past `lengths` hold no meaning."""
+    """Episodes, step by step. Steps past `lengths` hold no meaning."""
 
-    sensors: Float[Shape, "episodes steps sensors"]
-    actions: Float[Shape, "episodes steps actions"]
-    code: Float[Shape, "episodes steps slots *features"]
-    lengths: Int[Shape, " episodes"]
+    sensors: Float[Any, "episodes steps sensors"]
+    actions: Float[Any, "episodes steps actions"]
+    code: Float[Any, "episodes steps slots *features"]
+    lengths: Int[Any, " episodes"]
 
     @property
     def n_episodes(self) -> int:
@@ -46,46 +46,32 @@ class Footage(eqx.Module):
         """Some of the episodes."""
         return jax.tree.map(lambda leaf: leaf[episodes], self)
 
-    def cut(self, n_steps: int) -> Footage:
-        """The first steps of every episode."""
-        return Footage(
-            self.sensors[:, :n_steps],
-            self.actions[:, :n_steps],
-            self.code[:, :n_steps],
-            np.minimum(self.lengths, n_steps),
-        )
-
 
 class Scene(eqx.Module):
     """How one shadow is shown one episode, or a stack of them as NumPy arrays."""
 
-    before: Int[Shape, "*stack sensors"]
-    now: Int[Shape, "*stack sensors"]
-    at: Int[Shape, "*stack"]
+    before: Int[Any, "*stack sensors"]
+    now: Int[Any, "*stack sensors"]
+    at: Int[Any, "*stack"]
     """The step from which sensors come in the order `now`."""
-    moving: Int[Shape, "*stack"]
+    moving: Int[Any, "*stack"]
     """What becomes of the memory then."""
 
 
 class Shadow(eqx.Module):
-    """What a shadow did, compared with the agent. Sensors are in the world's order again."""
+    """What a shadow did. Sensors are in the world's order again."""
 
-    action: Float[Shape, "*stack steps actions"]
-    code: Float[Shape, "*stack steps slots *features"]
-    action_gap: Float[Shape, "*stack steps"]
-    code_gap: Float[Shape, "*stack steps"]
-    """Largest difference of any number of the code."""
-    code_shift: Float[Shape, "*stack steps"]
-    """Root of the mean squared difference of the code's numbers."""
-    weights: Float[Shape, "*stack steps slots sensors"] | None
+    action: Float[Any, "*stack actions"]
+    code: Float[Any, "*stack_and_slots"]
+    """Slots, and features if they have several, last."""
+    weights: Float[Any, "*stack slots sensors"] | None
     neurons: Any
     """Memory after each step, of the neuron that listened to each sensor."""
 
 
-def film(policy: AbstractPolicy, world: World, keys: Any, *, batch: int | None = None) -> Footage:
-    """Undisturbed episodes, one per key."""
-    trials = undisturbed(world, keys)
-    played = play_all(policy, world, trials, record=_seen, batch=batch)
+def film(policy: AbstractPolicy, world: World, trials: Trial) -> Footage:
+    """The episodes of these trials. Sensors are filmed as the world has them."""
+    played = play_all(policy, world, trials, record=_seen)
     sensors, action, code = played.trace
     return Footage(sensors, action, code, played.length)
 
@@ -132,7 +118,7 @@ def shadow(policy: AbstractPolicy, footage: Footage, scene: Scene, *, whole: boo
 
 @eqx.filter_jit
 def _shadows(policy: AbstractPolicy, footage: Footage, scene: Scene, whole: bool) -> Shadow:
-    def one(sensors, actions, code, scene):
+    def one(sensors, actions, scene):
         blank = policy.init(sensors.shape[1])
 
         def step(neurons, index):
@@ -141,24 +127,14 @@ def _shadows(policy: AbstractPolicy, footage: Footage, scene: Scene, whole: bool
             told = jnp.where(index > 0, actions[index - 1], blank.previous_action)
             memory = moved(Memory(neurons, told), blank, before, now, scene.moving)
             decision = policy.decide(Sensors.of(sensors[index][now]), memory)
-            change = decision.code - code[index]
-            gaps = (
-                decision.action,
-                decision.code,
-                jnp.abs(decision.action - actions[index]).max(),
-                jnp.abs(change).max(),
-                jnp.sqrt((change**2).mean()),
-            )
             back = jnp.argsort(now)
             seen = None
             if whole and decision.weights is not None:
                 seen = decision.weights[:, back]
             kept = decision.memory.permute(back).neurons if whole else None
-            return decision.memory.neurons, Shadow(*gaps, seen, kept)
+            return decision.memory.neurons, Shadow(decision.action, decision.code, seen, kept)
 
         steps = jnp.arange(sensors.shape[0])
         return jax.lax.scan(step, blank.neurons, steps)[1]
 
-    return jax.vmap(one)(
-        jnp.asarray(footage.sensors), jnp.asarray(footage.actions), jnp.asarray(footage.code), scene
-    )
+    return jax.vmap(one)(jnp.asarray(footage.sensors), jnp.asarray(footage.actions), scene)

@@ -39,25 +39,22 @@ EVERY = 100
 """Steps after which orders may change."""
 
 
-Shape = Array | np.ndarray
-
-
 class Trial(eqx.Module):
     """The fate of one episode, or of a stack of them as NumPy arrays."""
 
-    key: UInt32[Shape, "*stack words"]
+    key: UInt32[Any, "*stack words"]
     """The words of its random key."""
     extra: Plan
     """Of the perturbation that adds sensors, if there is one."""
-    factors: Float[Shape, "*stack sensors"]
-    present: Bool[Shape, "*stack sensors"]
-    orders: Int[Shape, "*stack phases sensors"]
-    delays: Int[Shape, "*stack usual"]
-    moving: Int[Shape, "*stack"]
-    ablation: Int[Shape, "*stack"]
-    push: Float[Shape, "*stack"]
+    factors: Float[Any, "*stack sensors"]
+    present: Bool[Any, "*stack sensors"]
+    orders: Int[Any, "*stack phases sensors"]
+    delays: Int[Any, "*stack usual"]
+    moving: Int[Any, "*stack"]
+    ablation: Int[Any, "*stack"]
+    push: Float[Any, "*stack"]
     """Factor on the agent's actions: 0 for a world left to itself."""
-    grain: Float[Shape, "*stack"]
+    grain: Float[Any, "*stack"]
     """Actions are rounded to multiples of this before anybody learns of them; 0 leaves them alone."""
 
 
@@ -97,10 +94,10 @@ class World(eqx.Module):
 
 
 class Played(eqx.Module):
-    """What a trial came to."""
+    """What a trial came to, or a stack of them."""
 
-    total: Float[Array, ""]
-    length: Int[Array, ""]
+    total: Float[Any, "*stack"]
+    length: Int[Any, "*stack"]
     trace: Any
     """What was recorded at each step; steps past `length` hold no meaning."""
 
@@ -220,19 +217,9 @@ def play_all(
     slots: int | None = None,
     record: TrialRecord = no_record,
     n_steps: int | None = None,
-    batch: int | None = None,
 ) -> Played:
-    """Every trial of a stack of them, `batch` at a time so that any number uses one compiled program."""
-    count = trials.push.shape[0]
-    batch = min(batch or count, count)
-    found = []
-    for first in range(0, count, batch):
-        # The last batch is filled up with the last trial, again and again.
-        chosen = np.minimum(np.arange(first, first + batch), count - 1)
-        some = jax.tree.map(lambda leaf, chosen=chosen: leaf[chosen], trials)
-        played = _played(policy, world, some, slots, record, n_steps)
-        found.append(jax.tree.map(np.asarray, played))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *found)
+    """Every trial of a stack of them, side by side; what they came to as NumPy arrays."""
+    return jax.tree.map(np.asarray, _played(policy, world, trials, slots, record, n_steps))
 
 
 def stacked(*trials: Trial) -> Trial:

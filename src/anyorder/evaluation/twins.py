@@ -89,7 +89,7 @@ def meet_again(
         apart=estimate(
             first[long], lambda samples: float(np.quantile(samples, 0.5, method="lower"))
         ),
-        apart_return=estimate(total[3] - total[2]),
+        apart_return=estimate(np.asarray(total[3] - total[2])),
     )
 
 

@@ -61,9 +61,9 @@ def sentence_on(
     if verdict == "invariant":
         middle = f", and at a change in mid-episode by at most {recovery.kept_action:.1g}. "
     elif verdict == "invariant-with-memory":
-        moved = recovery.along_action
+        moved, jump = recovery.along_action, recovery.watching.action.size.value
         middle = (
-            f"; at a change in mid-episode by {recovery.action.size.value:.2g} on average, but by at most "
+            f"; at a change in mid-episode by {jump:.2g} on average, but by at most "
             f"{moved:.1g} if memory moves along. "
         )
     else:

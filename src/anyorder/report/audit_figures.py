@@ -60,25 +60,28 @@ def returns_figure(
 
 
 def recovery_figure(audits: Sequence[Audit]) -> str:
-    """How far code and action are from undisturbed, before and after a shuffle."""
+    """How far agents are from knowing where their sensors are, before and after a shuffle."""
+    coded = any(audit.recovery.acting.code is not None for audit in audits)
     with for_a_page("recovery"):
-        figure = Figure(figsize=(9.6, 3.7), layout="constrained")
-        panels = figure.subplots(1, 2)
+        figure = Figure(figsize=(9.6, 6.4 if coded else 3.6), layout="constrained")
+        panels = figure.subplots(2 if coded else 1, 2, sharex=True, sharey="row", squeeze=False)
         for index, audit in enumerate(audits):
-            if audit.recovery.code is not None:
-                _line(panels[0], audit.recovery.code.curve, index)
-            _line(panels[1], audit.recovery.action.curve, index)
-        for axes, title, unit in (
-            (panels[0], "the code", "change, in units of its usual variation"),
-            (panels[1], "the action", "change of the action"),
-        ):
+            for column, found in enumerate((audit.recovery.acting, audit.recovery.watching)):
+                if found.code is not None:
+                    _line(panels[0, column], found.code.curve, index)
+                _line(panels[-1, column], found.action.curve, index)
+        panels[0, 0].set_title("acting: it goes on with its sensors shuffled", fontsize=12)
+        panels[0, 1].set_title("watching: it is shown an undisturbed episode", fontsize=12)
+        if coded:
+            panels[0, 0].set_ylabel("change of the code,\nin units of its usual variation")
+        panels[-1, 0].set_ylabel("change of the action")
+        for axes in panels.ravel():
             axes.axvline(0, color=INK_MARK, lw=1, ls=(0, (4, 3)))
-            axes.set_title(title, fontsize=12)
-            axes.set_ylabel(unit)
-            axes.set_xlabel("steps since the sensors changed places")
             axes.set_xlim(-10, WINDOW)
             axes.set_ylim(bottom=0)
             tidy(axes)
+        for axes in panels[-1]:
+            axes.set_xlabel("steps since the sensors changed places")
         return drawing(figure, "recovery")
 
 
@@ -97,12 +100,13 @@ def attention_figure(found: AttentionAudit, sensors: Sequence[str], name: str) -
     with for_a_page(name, 10):
         figure = Figure(figsize=(10.5, 3.6), layout="constrained")
         panels = figure.subplots(1, len(found.example), sharey=True)
-        drawn = None
+        drawn: Any = None
         for axes, (title, matrix) in zip(panels, found.example.items(), strict=True):
             drawn = axes.pcolormesh(matrix, **colours, edgecolors="none", antialiased=False)
             axes.invert_yaxis() if axes is panels[0] else None
             axes.set_title(title.replace(", ", ",\n"), fontsize=10)
-            axes.set_xticks(np.arange(matrix.shape[1]) + 0.5, _short(sensors, matrix.shape[1]))
+            names = _short(sensors, matrix.shape[1])
+            axes.set_xticks(np.arange(matrix.shape[1]) + 0.5, names, fontsize=8)
             axes.set_yticks([])
             tidy(axes, grid="x")
             axes.grid(visible=False)
@@ -180,6 +184,7 @@ def identification_figure(found: Sequence[tuple[int, IdentificationAudit]]) -> s
             axes.axhline(found[0][1].chance, color=INK_MARK, lw=1, ls=(0, (1, 2)))
             axes.set_xscale("symlog", linthresh=5)
             axes.set_xticks([0, 2, 5, 10, 20, 50, 100, 300])
+            axes.set_xlim(-0.4, 330)
             axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
             axes.minorticks_off()
             axes.set_xlabel(since)
@@ -198,7 +203,7 @@ def faults_figure(audits: Sequence[Audit], sensors: Sequence[str]) -> str:
                         layout="constrained")  # fmt: skip
         columns = min(2, len(audits))
         panels = figure.subplots(math.ceil(len(audits) / 2), columns, squeeze=False).ravel()
-        drawn = None
+        drawn: Any = None
         for axes in panels[len(audits) :]:
             axes.set_axis_off()
         for axes, audit in zip(panels, audits, strict=False):

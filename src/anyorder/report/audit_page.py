@@ -36,6 +36,8 @@ MORE_STYLE = """
 .word { font-size: 1.25rem; font-weight: 700; }
 .drawing svg { width: 100%; max-width: 60rem; height: auto; }
 .drawing svg text { font-family: inherit !important; }
+.wide table { font-size: .84rem; } .wide th, .wide td { padding: .3rem .5rem; }
+.wide th { white-space: normal; vertical-align: bottom; }
 .takeaways { margin: .25rem 0 .5rem; padding: 0; list-style: none; }
 .takeaways li { margin: .35rem 0; }
 h2 { border-top: 1px solid var(--rule); padding-top: 1.25rem; }
@@ -169,9 +171,10 @@ def _orders(audits: Sequence[Audit]) -> str:
 def _recovery(audits: Sequence[Audit]) -> str:
     return _section(
         "When sensors change places in mid-episode",
-        "The agent's shadow is shown what the agent saw and told what it did, but at one step all sensors "
-        "change places and each neuron keeps its memory of another sensor. How far is the shadow from the "
-        "agent, and for how long?",
+        "At one step all sensors change places, and each neuron keeps its memory of another sensor. How far "
+        "is the agent from what it would do if each memory had moved along with its sensor, and for how long? "
+        "Once while it goes on acting, which stirs the world, and once while it is only shown what an "
+        "undisturbed agent saw and did.",
         [(index, words.on_recovery(audit)) for index, audit in enumerate(audits)],
         _drawn(
             recovery_figure(audits),

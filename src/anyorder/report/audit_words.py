@@ -41,7 +41,10 @@ def with_interval(value: Estimate, form: str = "{:.0f}") -> str:
     """A number and its interval."""
     if math.isnan(value.value):
         return "–"
-    return f"{form.format(value.value)} ({form.format(value.low)} to {form.format(value.high)})"
+    told = (form.format(number) for number in (value.value, value.low, value.high))
+    # A rounded nothing has no sign.
+    mean, low, high = (text.lstrip("-") if not text.strip("-0.%") else text for text in told)
+    return f"{mean} ({low} to {high})"
 
 
 def on_orders(audit: Audit) -> str:
@@ -65,14 +68,15 @@ def on_orders(audit: Audit) -> str:
 def on_recovery(audit: Audit) -> str:
     """A shuffle in mid-episode."""
     found, once = audit.recovery, audit.closed_loop.orders[1]
-    main, what = (found.code, "code") if found.code else (found.action, "action")
+    main, what = found.acting.main, "code" if found.acting.code else "action"
     lost = f"One such shuffle changes the return by {with_interval(once.change)}."
     if not main.size.value > TOLERANCE:
         return f"a shuffle does not move its {what} at all. {lost}"
-    unit = " times its usual variation" if found.code else ""
+    unit = " times its usual variation" if found.acting.code else ""
     text = (
-        f"the {what} jumps by {with_interval(main.size, '{:.2f}')}{unit}, has lost half of the jump for good "
-        f"after {steps(main.half_life)} and all but a twentieth after {steps(main.settled)}. {lost}"
+        f"its {what} jumps by {with_interval(main.size, '{:.2f}')}{unit}. Acting, it has got over half of the "
+        f"jump after {steps(main.half_life)} and over all but a twentieth after {steps(main.settled)}; "
+        f"watching, over half after {steps(found.watching.main.half_life)}. {lost}"
     )
     if audit.twins is None:
         return text

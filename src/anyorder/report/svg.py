@@ -21,7 +21,7 @@ def series(index: int) -> str:
     return f"{SERIES_MARK}{index % COLOURS:02x}"
 
 
-def for_a_page(name: str, size: float = 11) -> AbstractContextManager[None]:
+def for_a_page(name: str, size: int = 11) -> AbstractContextManager[None]:
     """Settings under which to draw and to call `drawing`."""
     return rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": size})
 
