@@ -196,11 +196,15 @@ def test_torch_networks_act_as_computed_by_hand(saved, torch, tmp_path):
         )
         (tmp_path / "agent.py").write_text("\n".join(lines))
         path = f"{tmp_path / 'agent.py'}:net"
-    subject = open_subject(str(path), "CartPole-v1")
+    if saved == "export":
+        with pytest.raises(UsageError, match="unpickles parts of exported programs"):
+            open_subject(str(path), "CartPole-v1")
+    trust = saved == "export"
+    subject = open_subject(str(path), "CartPole-v1", trust=trust)
     assert subject.n_sensors == 4
     np.testing.assert_array_equal(actions(subject), by_hand(OBSERVATIONS))
     with pytest.raises(UsageError, match="cannot read the 6 numbers that Acrobot-v1 shows"):
-        open_subject(str(path), "Acrobot-v1")
+        open_subject(str(path), "Acrobot-v1", trust=trust)
 
 
 def test_weights_alone_are_no_agent(torch, tmp_path):

@@ -17,7 +17,7 @@ from anyorder.sensors import AbstractPerturbation
 
 KINDS = """model.zip     saved by stable-baselines3
   net.onnx      an ONNX network
-  net.pt        TorchScript, or a torch.export program (.pt, .pt2, .ts)
+  net.pt        TorchScript; with --trust also a torch.export program (.pt2)
   agent.py:act  a Python function, torch module, or class with reset and act"""
 """What can be opened, for people to read."""
 TORCH = (".pt", ".pt2", ".ts", ".pth")
@@ -31,8 +31,8 @@ def is_foreign(spec: str) -> bool:
 def open_subject(spec: str, env_id: str | None, *, trust: bool = False) -> AuditSubject:
     """The agent that `spec` names, for the Gymnasium world `env_id`; UsageError if it cannot be had.
 
-    `trust` lets what is pickled in a zip of stable-baselines3 run, where it cannot be done without. A Python
-    file is always run: that is what naming it asks for.
+    `trust` lets Python run that is pickled in a zip of stable-baselines3 or in a program that torch exported,
+    where it cannot be done without. A Python file is always run: that is what naming it asks for.
     """
     python = _python(spec)
     if python is not None:
@@ -46,7 +46,7 @@ def open_subject(spec: str, env_id: str | None, *, trust: bool = False) -> Audit
     if path.suffix.lower() == ".onnx":
         return open_onnx(path, interface)
     if path.suffix.lower() in TORCH:
-        return open_torch(path, interface)
+        return open_torch(path, interface, trust=trust)
     if not is_sb3(path):
         raise UsageError(
             f"{path} is not a zip that stable-baselines3 wrote: it has no policy in it."

@@ -15,10 +15,11 @@ from anyorder.bridges.networks import NetworkSubject
 from anyorder.errors import UsageError
 
 
-def open_torch(path: Path, interface: GymInterface) -> NetworkSubject:
+def open_torch(path: Path, interface: GymInterface, *, trust: bool = False) -> NetworkSubject:
     """The program in a file written by `torch.jit.save` or `torch.export.save`.
 
-    Weights alone and pickled modules are refused: the first are no agent, the second run foreign code.
+    Weights alone and pickled modules are refused: the first are no agent, the second run foreign code. So,
+    unless with `trust`, are exported programs, of which torch unpickles parts. TorchScript holds no Python.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -34,6 +35,11 @@ def open_torch(path: Path, interface: GymInterface) -> NetworkSubject:
         raise UsageError(
             f"{path} holds weights or a pickled module, not a program: save it with torch.jit.script or "
             "torch.export.save, or name the module in Python, as in agent.py:network."
+        )
+    if exported and not trust:
+        raise UsageError(
+            f"torch unpickles parts of exported programs such as {path}, which can run Python: add --trust if "
+            "you know where the file comes from, or save it with torch.jit.script."
         )
     try:
         with warnings.catch_warnings():

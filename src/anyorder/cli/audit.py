@@ -85,7 +85,7 @@ class AuditOptions:
     steps: int = STEPS
     """Steps after which an episode of an agent from elsewhere is cut off."""
     trust: bool = False
-    """Let Python run that is pickled in a zip of stable-baselines3."""
+    """Let Python run that is pickled in a zip of stable-baselines3 or in a torch.export program."""
     seed: int = EVALUATION_SEED
     """Starts, orders and noise follow from it."""
 

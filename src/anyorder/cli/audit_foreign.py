@@ -20,7 +20,8 @@ ABOUT = f"""An agent from elsewhere is named by its file, and --env says which G
   {KINDS}
 
 A Python file is run. A zip of stable-baselines3 holds pickled Python, which would run too: it is loaded
-without unpickling, and where that is not enough it is refused unless you add --trust."""
+without unpickling, and where that is not enough it is refused unless you add --trust. So is a torch.export
+program, parts of which torch always unpickles."""
 """For the help of `anyorder audit`."""
 EPISODES, STEPS = 30, 1000
 

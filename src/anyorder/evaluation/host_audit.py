@@ -102,7 +102,7 @@ class HostAudit:
     def remarks(self) -> Iterator[str]:
         """What could not be tried, and why."""
         if self.constant:
-            yield "It did the same at every step, so that there was nothing for another order to change."
+            yield "Undisturbed it did the same at every step, of which other orders tell little."
         if not self.any_number:
             yield (
                 f"It reads exactly {self.n_sensors} sensors: none can be added, and one that is absent reads "
