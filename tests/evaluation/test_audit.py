@@ -21,9 +21,17 @@ from anyorder.sensors import Sensors
 class Push(AbstractEnv):
     """Pays what is pushed. Its three sensors are wobbling constants that say nothing about it."""
 
-    n_sensors = property(lambda self: 3)
-    n_actions = property(lambda self: 1)
-    n_steps = property(lambda self: 120)
+    @property
+    def n_sensors(self):
+        return 3
+
+    @property
+    def n_actions(self):
+        return 1
+
+    @property
+    def n_steps(self):
+        return 120
 
     def reset(self, key):
         return self._show((key, jnp.zeros((), int)), jnp.zeros(()))
@@ -47,9 +55,14 @@ class ByHand(AbstractPolicy):
 
     weights: Array
     bias: Array
-    n_actions: int = eqx.field(static=True, default=1)
+    n_actions: int = eqx.field(static=True)
 
-    config = property(lambda self: None)
+    def __init__(self, weights: list[float], bias: float):
+        self.weights, self.bias, self.n_actions = jnp.array(weights), jnp.array(bias), 1
+
+    @property
+    def config(self):
+        return None
 
     def reads(self, n_sensors):
         return n_sensors == 3
@@ -66,13 +79,15 @@ class ByHand(AbstractPolicy):
 class Brief(CartPoleSwingUpHarder):
     """The swing-up, watched for two seconds."""
 
-    n_steps = property(lambda self: 200)
+    @property
+    def n_steps(self):
+        return 200
 
 
 KNOWN = {
-    "invariant": ByHand(jnp.array([0.1, 0.1, 0.1]), jnp.array(1.0)),
-    "robust": ByHand(jnp.array([0.01, 0.0, 0.0]), jnp.array(2.0)),
-    "order-dependent": ByHand(jnp.array([1.0, 0.0, 0.0]), jnp.array(0.0)),
+    "invariant": ByHand([0.1, 0.1, 0.1], 1.0),
+    "robust": ByHand([0.01, 0.0, 0.0], 2.0),
+    "order-dependent": ByHand([1.0, 0.0, 0.0], 0.0),
 }
 
 

@@ -60,6 +60,7 @@ def test_an_ablated_layer_without_an_ablation_is_the_layer():
         RelationalPolicy(5, 1, key=jax.random.key(0)),
     ):
         slots = n_slots(policy, 5)
+        assert slots is not None
         sensors = Sensors.of([0.3, -1.0, 0.5, 0.2, 2.0])
 
         @jax.jit

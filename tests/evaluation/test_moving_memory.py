@@ -39,9 +39,17 @@ class Endless(AbstractEnv):
 
     env: AbstractEnv
 
-    n_sensors = property(lambda self: self.env.n_sensors)
-    n_actions = property(lambda self: self.env.n_actions)
-    n_steps = property(lambda self: self.env.n_steps)
+    @property
+    def n_sensors(self):
+        return self.env.n_sensors
+
+    @property
+    def n_actions(self):
+        return self.env.n_actions
+
+    @property
+    def n_steps(self):
+        return self.env.n_steps
 
     def reset(self, key):
         return self.env.reset(key)

@@ -156,7 +156,7 @@ def noise_figure(found: Sequence[tuple[int, NoiseAudit]]) -> str:
         return drawing(figure, "noise")
 
 
-def _whiskers(axes: Any, at: Sequence[float], values: Sequence[Estimate], index: int) -> None:
+def _whiskers(axes: Any, at: Sequence[float | int], values: Sequence[Estimate], index: int) -> None:
     centre = np.array([value.value for value in values])
     ends = np.array([[value.low, value.high] for value in values]).reshape(-1, 2).T
     axes.fill_between(at, *ends, color=series(index), alpha=0.18, lw=0)
