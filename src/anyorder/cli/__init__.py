@@ -8,6 +8,7 @@ import sys
 COMMANDS = {
     "train": "train an agent: anyorder train cartpole --out runs/first",
     "evaluate": "test an agent: anyorder evaluate cartpole --protocol paper",
+    "audit": "how much does the order matter? anyorder audit cartpole --html audit.html",
     "report": "compare runs in one page: anyorder report runs/* --out report.html",
     "zoo": "list the agents that come with anyorder",
     "import": "turn released weights into an agent: anyorder import cartpole_pi.npz",
