@@ -7,14 +7,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_TEST := $(VENV)/.ready-test
 
-.PHONY: demo test benchmark setup lock clean
+.PHONY: demo test benchmark setup extras lock clean
 .DEFAULT_GOAL := demo
 
 demo: setup
 	$(BIN)/anyorder demo
 
-test: setup
+test: setup extras
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
@@ -34,6 +35,17 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.lock
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+# Other people's frameworks, which only the tests need. They stay out of the lock because torch would bring
+# gigabytes for graphics cards into it; the rest is installed alone, as all it needs is there.
+extras: $(READY_TEST)
+
+$(READY_TEST): $(READY)
+	@echo 'Adding torch, stable-baselines3 and onnxruntime for the tests.'
+	@$(BIN)/pip install -qq --disable-pip-version-check torch==2.13.0
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps \
+		stable-baselines3==2.9.2 onnx==1.23.2 onnxruntime==1.31.1 flatbuffers==25.12.19
 	@touch $@
 
 lock:

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import jax
 import tyro
 
+from anyorder.bridges.foreign import KINDS, is_foreign
+from anyorder.cli.audit_foreign import ABOUT, EPISODES, STEPS, ForeignAudit, audit_foreign
 from anyorder.cli.console import (
     console,
     keep_compiled_code,
@@ -33,7 +35,7 @@ from anyorder.report.audit_page import AUDIT_MARKER, audit_page
 from anyorder.runs import Agent
 from anyorder.zoo import open_agent
 
-DESCRIPTION = """Find out how much an agent depends on the order of its sensors, and how it does what it does.
+DESCRIPTION = f"""Find out how much an agent depends on the order of its sensors, and how it does what it does.
 
   anyorder audit cartpole
   anyorder audit runs/first --html first.html --json first.json
@@ -49,7 +51,9 @@ The verdict is one of
 
 The page, a single HTML file, holds all that was measured, with 95% intervals: fixed orders, a shuffle in
 mid-episode, memory zeroed, reset and moved along, attention before and after, channels of noise, ablations,
-what neurons know of themselves, and sensors at fault. Several agents stand side by side on it."""
+what neurons know of themselves, and sensors at fault. Several agents stand side by side on it.
+
+{ABOUT}"""
 
 SECTIONS = 1000
 """Units of the progress bar per agent."""
@@ -60,7 +64,10 @@ class AuditOptions:
     """Options of `anyorder audit`."""
 
     agents: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Run folders or names of shipped agents; the first is the one that is audited."""
+    """Run folders or names of shipped agents; the first is the one that is audited. Or one file of an agent
+    from elsewhere: model.zip, net.onnx, net.pt or agent.py:act."""
+    env: str | None = None
+    """The Gymnasium world that an agent from elsewhere was made for, as in CartPole-v1."""
     against: tuple[str, ...] = ()
     """Further agents, to stand beside it."""
     html: Path | None = None
@@ -74,6 +81,10 @@ class AuditOptions:
     """Channels of noise to go up to."""
     checkpoints: tuple[str, ...] = ()
     """Agents of one run at several points of its training, to see what emerges."""
+    steps: int = STEPS
+    """Steps after which an episode of an agent from elsewhere is cut off."""
+    trust: bool = False
+    """Let Python run that is pickled in a zip of stable-baselines3 or in a torch.export program."""
     seed: int = EVALUATION_SEED
     """Starts, orders and noise follow from it."""
 
@@ -86,11 +97,19 @@ def main(arguments: list[str]) -> None:
     html = check(options)
     keep_compiled_code()
     names = tuple(dict.fromkeys((*options.agents, *options.against)))
+    command = shlex.join(["anyorder", "audit", *arguments])
+    if options.env is not None and not any(map(is_foreign, names)):
+        raise UsageError(
+            f"--env is for agents from elsewhere, and {names[0]} is none: leave it out, or name a file:\n"
+            f"  {KINDS}"
+        )
+    if any(map(is_foreign, names)):
+        audit_foreign(foreign(options, names, html), command)
+        return
     agents = {label: open_agent(name) for label, name in labels(names).items()}
     stages = {label: open_agent(name) for label, name in labels(options.checkpoints).items()}
     worlds = {label: world_of(label, agent) for label, agent in {**stages, **agents}.items()}
     audits, checkpoints = measure(options, agents, stages, worlds)
-    command = shlex.join(["anyorder", "audit", *arguments])
     if html is not None:
         write_file(html, audit_page(audits, checkpoints, version=__version__, command=command))
     if options.json is not None:
@@ -122,6 +141,19 @@ def check(options: AuditOptions) -> Path | None:
             raise UsageError("--html and --json name the same file: give two.")
         check_free(options.json, None, "audit")
     return html
+
+
+def foreign(options: AuditOptions, names: tuple[str, ...], html: Path | None) -> ForeignAudit:
+    """The audit of an agent from elsewhere that the options ask for."""
+    name, *others = names
+    if others or options.checkpoints:
+        raise UsageError(
+            "An agent from elsewhere is audited alone: name no other and no checkpoints."
+        )
+    return ForeignAudit(
+        name, options.env, html, options.json, options.episodes or EPISODES, options.steps,
+        options.seed, options.trust,
+    )  # fmt: skip
 
 
 def labels(names: tuple[str, ...]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What an agent reads, and what can happen to it on the way."""
 
+from anyorder.sensors.jitter import Jitter
 from anyorder.sensors.observation import Sensors, over_signal
 from anyorder.sensors.ordeal import Ordeal
 from anyorder.sensors.perturb import (
@@ -17,6 +18,7 @@ from anyorder.sensors.perturb import (
     Unchanged,
     chain,
 )
+from anyorder.sensors.shuffle_at import ShuffleAt
 from anyorder.sensors.spec import PERTURBATIONS, perturbation_named
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Drop",
     "Flicker",
     "Flip",
+    "Jitter",
     "Noise",
     "Ordeal",
     "Plan",
@@ -34,6 +37,7 @@ __all__ = [
     "Reshuffle",
     "Sensors",
     "Shuffle",
+    "ShuffleAt",
     "Unchanged",
     "chain",
     "over_signal",
