@@ -2,6 +2,7 @@
 
 import math
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,9 +64,7 @@ def test_an_ablated_layer_without_an_ablation_is_the_layer():
         assert slots is not None
         sensors = Sensors.of([0.3, -1.0, 0.5, 0.2, 2.0])
 
-        @jax.jit
-        def act(ablation, policy=policy, slots=slots, sensors=sensors):
-            changed = ablated(policy, ablation, slots)
+        def act(changed, sensors=sensors):
             memory, seen = changed.init(5), []
             for factor in (1.0, 0.8):
                 decision = changed.decide(Sensors(factor * sensors.values, sensors.present), memory)
@@ -73,15 +72,14 @@ def test_an_ablated_layer_without_an_ablation_is_the_layer():
                 seen.append(decision.raw)
             return jnp.concatenate(seen)
 
-        memory, whole = policy.init(5), []
-        for factor in (1.0, 0.8):
-            decision = policy.decide(Sensors(factor * sensors.values, sensors.present), memory)
-            memory = decision.memory
-            whole.append(decision.raw)
-        whole = np.concatenate(whole)
-        np.testing.assert_allclose(act(jnp.array(0)), whole, rtol=1e-4, atol=1e-5)
-        for name in applicable(policy, 5):
-            gone = act(jnp.array(ABLATIONS[name][0]))
+        def without(ablation, policy=policy, slots=slots, act=act):
+            return act(ablated(policy, ablation, slots))
+
+        numbers = jnp.array([0, *(ABLATIONS[name][0] for name in applicable(policy, 5))])
+        nothing, *others = jax.jit(jax.vmap(without))(numbers)
+        whole = eqx.filter_jit(act)(policy)
+        np.testing.assert_allclose(nothing, whole, rtol=1e-4, atol=1e-5)
+        for name, gone in zip(applicable(policy, 5), others, strict=True):
             assert np.isfinite(gone).all()
             if name != "attention frozen":  # which it is only later
                 assert np.abs(gone - whole).max() > 1e-6, name

@@ -210,10 +210,9 @@ def identification_figure(found: Sequence[tuple[int, IdentificationAudit]]) -> s
 def faults_figure(audits: Sequence[Audit], sensors: Sequence[str]) -> str:
     """What is left of the return with one sensor at fault, as a share of the undisturbed return."""
     with for_a_page("faults", 10):
-        figure = Figure(figsize=(5.2 * min(2, len(audits)) + 0.6, 3.5 * math.ceil(len(audits) / 2)),
-                        layout="constrained")  # fmt: skip
-        columns = min(2, len(audits))
-        panels = figure.subplots(math.ceil(len(audits) / 2), columns, squeeze=False).ravel()
+        rows, columns = math.ceil(len(audits) / 2), 2
+        figure = Figure(figsize=(11, 3.5 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
         drawn: Any = None
         for axes in panels[len(audits) :]:
             axes.set_axis_off()
