@@ -9,6 +9,7 @@ COMMANDS = {
     "train": "train an agent: anyorder train cartpole --out runs/first",
     "evaluate": "test an agent: anyorder evaluate cartpole --protocol paper",
     "report": "compare runs in one page: anyorder report runs/* --out report.html",
+    "study": "run an experiment: anyorder study nla, anyorder study encoders",
     "zoo": "list the agents that come with anyorder",
     "import": "turn released weights into an agent: anyorder import cartpole_pi.npz",
     "demo": "train a small agent before your eyes, then show what the shipped one can do",
