@@ -17,7 +17,7 @@ from anyorder.training import DQNConfig, QLearning
 from anyorder.training.ppo import PPOConfig, make_ppo
 
 WATCHFUL = AttentionNeuronConfig(
-    slots=2, memory="stacked", stack=6, weighting="softmax", score="scaled-dot"
+    slots=4, memory="stacked", stack=8, hidden=16, weighting="softmax", score="scaled-dot"
 )
 LOOKING_BACK = AttentionNeuronConfig(slots=4, memory="transformer", stack=8)
 AT_ONCE = AttentionNeuronConfig(
@@ -25,9 +25,9 @@ AT_ONCE = AttentionNeuronConfig(
 )
 
 
-def by_ppo(env, neuron, updates, gamma=0.5):
+def by_ppo(env, neuron, updates, gamma=0.5, n_envs=64):
     config = PPOConfig(
-        steps=updates * 2048, n_envs=64, n_steps=32, unroll=32, epochs=4, minibatches=4,
+        steps=updates * n_envs * 32, n_envs=n_envs, n_steps=32, unroll=32, epochs=4, minibatches=4,
         learning_rate=1e-2, final_learning_rate=2e-3, gamma=gamma, critic_hidden=16, sd=0.6,
     )  # fmt: skip
     policy = InvariantPolicy(
@@ -74,17 +74,17 @@ def on_the_informed(step, decision):
 @pytest.mark.parametrize("method", ["ppo", "dqn"])
 def test_few_inputs_among_many_are_found_and_attended_to(method):
     if method == "ppo":
-        env, policy = Channels(), by_ppo(Channels(), WATCHFUL, 25)
+        env, policy = Channels(), by_ppo(Channels(), WATCHFUL, 20, n_envs=32)
     else:
         env = DiscreteActions(Channels(), levels=2)
-        policy = by_dqn(env, WATCHFUL, 70)
+        policy = by_dqn(env, WATCHFUL, 40)
     score, shares = played(policy, env, on_the_informed)
     assert score > 9  # of 16; whoever trusts all 50 alike gets 5
     assert float(shares[:, -4:].mean()) > 0.5  # 3 of 50 are 0.06
 
 
 def test_a_past_step_is_looked_back_at_when_it_is_asked_for():
-    policy = by_ppo(Recall(), LOOKING_BACK, 30, gamma=0.95)
+    policy = by_ppo(Recall(), LOOKING_BACK, 40, gamma=0.95, n_envs=32)
     assert isinstance(policy.neuron, RecallingNeuron)
     recall = policy.neuron.recall
     assert isinstance(recall, TransformerRecall)
@@ -97,12 +97,6 @@ def test_a_past_step_is_looked_back_at_when_it_is_asked_for():
     at_the_question = weights[:, -1].mean(axis=0)  # newest step first
     assert int(jnp.argmax(at_the_question)) == Recall().delay + 1
     assert float(at_the_question[-1]) > 2 / 8
-    forgetful = by_ppo(Recall(), AT_ONCE, 2)
-    assert abs(played(forgetful, Recall(), looked_back_at_nothing)[0]) < 0.3
-
-
-def looked_back_at_nothing(step, decision):
-    return jnp.zeros(())
 
 
 def test_the_nearest_of_several_others_is_attended_to():
