@@ -4,7 +4,7 @@ Calls are not compiled as wholes here: the parts have been compiled for the pair
 """
 
 import itertools
-from typing import get_args
+from typing import Any, cast, get_args
 
 import equinox as eqx
 import jax
@@ -162,4 +162,4 @@ def test_nonsense_is_refused(wrong, words):
 @pytest.mark.parametrize("setting", CHOICES)
 def test_unknown_names_are_refused(setting):
     with pytest.raises((ValueError, TypeError), match=r"Unknown|Type-check"):
-        AttentionNeuronConfig(**{setting: "guess"})
+        AttentionNeuronConfig(**dict.fromkeys([setting], cast(Any, "guess")))

@@ -36,17 +36,19 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     config = policy.neuron.config
     if jax.default_backend() not in ("cpu", "gpu"):
         return f"there is no kernel for {jax.default_backend()}"
-    if policy.hidden:
-        return "the kernel knows no hidden layer"
     strange = [
         field.name for field in dataclasses.fields(config)
         if field.name not in KERNEL_KNOWS
         and getattr(config, field.name) != getattr(AttentionNeuronConfig(), field.name)
     ]  # fmt: skip
-    if strange or config.score not in ("dot", "scaled-dot") or config.gain not in (None, 1.0):
+    if config.score not in ("dot", "scaled-dot"):
+        strange.append("score")
+    if config.gain not in (None, 1.0):
+        strange.append("gain")
+    if strange or policy.hidden:
         return (
-            f"the kernel knows {KERNEL_HIDDEN} LSTM units, the paper's attention and no gain, "
-            f"not {strange[0] if strange else config.score} as set"
+            f"the kernel knows tanh weights, {KERNEL_HIDDEN} LSTM units and no hidden layer, and "
+            f"not this {strange[0].replace('_', ' ') if strange else 'head'}"
         )
     return None
 

@@ -119,7 +119,6 @@ def run_cell(
     every = min(learner.test_every, cell.updates)
     stages = -(-cell.updates // every)
 
-    @eqx.filter_jit
     def stage(many: ManySeeds, states: Any, count: Int[Array, ""]) -> tuple[Any, Array, Array]:
         """So many updates, then a test; compiled once for any number."""
 
@@ -134,7 +133,8 @@ def run_cell(
         return states, steps, found["test"]
 
     began = time.monotonic()
-    compiled = stage.lower(many, states, jnp.array(every)).compile()
+    jitted: Any = eqx.filter_jit(stage)
+    compiled = jitted.lower(many, states, jnp.array(every)).compile()
     compile_seconds = time.monotonic() - began
     scores, steps = [], np.zeros(seeds)
     began = time.monotonic()

@@ -32,13 +32,13 @@ MATRICES = {"two-layer": 2, "gated": 3}
 class Budget:
     """What every cell may spend."""
 
-    generations: int = 400
+    generations: int = 300
     """Generations of evolution."""
     population: int = 128
     """Candidates in a generation."""
     episodes: int = 16
     """Episodes each candidate plays."""
-    rollouts: int = 150
+    rollouts: int = 100
     """Updates of PPO, each 128 steps in 256 worlds."""
     test_episodes: int = 512
     """Held-out episodes of a test."""
@@ -85,7 +85,7 @@ def nla_cells(maps: Sequence[KeyMapName], methods: Sequence[str], budget: Budget
     length = 4 * budget.unroll
     ppo = PPOConfig(
         steps=budget.rollouts * budget.worlds * length, n_envs=budget.worlds, n_steps=length,
-        unroll=budget.unroll, minibatches=min(8, budget.worlds),
+        unroll=budget.unroll, minibatches=min(4, budget.worlds),
         test_every=max(1, budget.rollouts // 40), test_episodes=budget.test_episodes,
     )  # fmt: skip
     training = {"evolution": evolution, "ppo": ppo}

@@ -53,7 +53,7 @@ def reached_times(
     ([10.0, 20.0], [True, False], 15.0)
     """
     good = scores >= threshold
-    there = good.any(axis=1)
+    there = np.asarray(good.any(axis=1))
     first = np.where(there, good.argmax(axis=1), scores.shape[1] - 1)
     return Times(np.asarray(at, float)[first], there)
 
