@@ -29,7 +29,7 @@ def usage() -> str:
         "",
         *(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
         "",
-        "An AGENT is a run folder or the name of a shipped agent; a TASK is a world: cartpole.",
+        "An AGENT is a run folder or the name of a shipped agent; a TASK is a world, such as cartpole.",
         "A first session:",
         "",
         "  anyorder evaluate cartpole --protocol paper    how good is the shipped agent?",
