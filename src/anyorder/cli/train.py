@@ -61,7 +61,8 @@ class TrainOptions:
     """Options of `anyorder train`."""
 
     task: Annotated[str, tyro.conf.Positional]
-    """The world to learn: cartpole, or cartpole-discrete, whose pushes are choices."""
+    """The world to learn: cartpole; cartpole-discrete, whose pushes are choices; channels,
+    channels-discrete, recall or movers, small ones that need attention."""
     method: Literal["es", "ppo", "dqn", "clone"] = "es"
     """How to learn: es (evolution), ppo (by gradient, through memory), dqn (deep Q-learning, for
     worlds of choices) or clone (imitating a teacher)."""
