@@ -5,6 +5,7 @@ from collections.abc import Callable
 from anyorder.envs.base import AbstractEnv, EnvState, Step
 from anyorder.envs.cartpole import CartPoleSwingUpHarder
 from anyorder.envs.discrete import DiscreteActions
+from anyorder.envs.hosted import PREFIX, GymnasiumEnv
 from anyorder.envs.perturbed import PerturbedEnv
 from anyorder.envs.recorded import RecordedEnv, RecordedState, Recordings
 
@@ -14,15 +15,32 @@ TASKS: dict[str, Callable[[], AbstractEnv]] = {
 }
 """Every world that can be named on the command line."""
 
+
+
+def is_task(name: str) -> bool:
+    """Whether a world could be of this name; Gymnasium alone knows which of its own there are."""
+    return name in TASKS or name.startswith(PREFIX)
+
+
+def env_named(task: str) -> AbstractEnv:
+    """The world of this name: one of TASKS, or gym: and the id of one of Gymnasium's."""
+    if task.startswith(PREFIX):
+        return GymnasiumEnv(task.removeprefix(PREFIX))
+    return TASKS[task]()
+
+
 __all__ = [
     "TASKS",
     "AbstractEnv",
     "CartPoleSwingUpHarder",
     "DiscreteActions",
     "EnvState",
+    "GymnasiumEnv",
     "PerturbedEnv",
     "RecordedEnv",
     "RecordedState",
     "Recordings",
     "Step",
+    "env_named",
+    "is_task",
 ]
