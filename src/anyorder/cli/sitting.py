@@ -10,7 +10,8 @@ from typing import Any
 import jax
 
 from anyorder.cli.console import console, progress_bar
-from anyorder.envs import TASKS
+from anyorder.cli.hosting import watch_items
+from anyorder.envs import env_named
 from anyorder.runs import Agent, MetricsLog, RunFolder, save_agent
 from anyorder.training import Learner, Progress, Report, Stop, learn
 
@@ -59,6 +60,7 @@ def sit(
             task = bar.add_task(
                 "training", total=stop.updates, completed=progress.updates, facts="compiling"
             )
+            watch_items(learner, lambda said: bar.update(task, facts=said))
             for report in learn(learner, state, progress, stop):
                 last = report
                 if report.metrics is not None:
@@ -135,7 +137,7 @@ def keep_agent(folder: RunFolder, learner: Learner, state: Any, progress: Progre
         "updates": progress.updates,
         "steps": progress.steps,
     }
-    n_sensors = TASKS[facts["task"]]().n_sensors
+    n_sensors = env_named(facts["task"]).n_sensors
     save_agent(Agent(policy, facts["task"], n_sensors, notes), folder.path)
     learning_curve(folder.metrics(), folder.path / "learning.png", title=str(folder.path.name))
     return score

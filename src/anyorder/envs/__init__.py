@@ -5,7 +5,7 @@ from collections.abc import Callable
 from anyorder.envs.base import AbstractEnv, EnvState, Step
 from anyorder.envs.cartpole import CartPoleSwingUpHarder
 from anyorder.envs.discrete import DiscreteActions
-from anyorder.envs.hosted import PREFIX, GymnasiumEnv
+from anyorder.envs.hosted import PREFIX, GymnasiumEnv, hosted
 from anyorder.envs.perturbed import PerturbedEnv
 from anyorder.envs.recorded import RecordedEnv, RecordedState, Recordings
 
@@ -14,7 +14,6 @@ TASKS: dict[str, Callable[[], AbstractEnv]] = {
     "cartpole-discrete": lambda: DiscreteActions(CartPoleSwingUpHarder(), levels=3),
 }
 """Every world that can be named on the command line."""
-
 
 
 def is_task(name: str) -> bool:
@@ -30,6 +29,7 @@ def env_named(task: str) -> AbstractEnv:
 
 
 __all__ = [
+    "PREFIX",
     "TASKS",
     "AbstractEnv",
     "CartPoleSwingUpHarder",
@@ -42,5 +42,6 @@ __all__ = [
     "Recordings",
     "Step",
     "env_named",
+    "hosted",
     "is_task",
 ]

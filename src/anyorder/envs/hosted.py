@@ -1,9 +1,10 @@
-"""Worlds of Gymnasium, which step on the host: here is what they look like, `rollout/gymnasium.py` plays them."""
+"""Worlds of Gymnasium, which step on the host: what they look like. `rollout/gymnasium.py` plays them."""
 
 from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -104,6 +105,7 @@ def make_world(id: str) -> gymnasium.Env:
         raise UsageError(f"Gymnasium has no world {id!r} here ({reason}).") from error
 
 
+@lru_cache
 def look_at(id: str) -> Spaces:
     """The spaces of a world; UsageError if sensory neurons cannot read it or it takes other actions."""
     world = make_world(id)
@@ -125,9 +127,7 @@ def look_at(id: str) -> Spaces:
         )
     if isinstance(taken, spaces.Box) and len(taken.shape) == 1 and taken.is_bounded():
         low, high = (tuple(map(float, bound)) for bound in (taken.low, taken.high))
-        return Spaces(
-            n_actions=len(low), discrete=False, low=low, high=high, first=0, **shared
-        )
+        return Spaces(n_actions=len(low), discrete=False, low=low, high=high, first=0, **shared)
     raise UsageError(
         f"{PREFIX}{id} takes {taken}: anyorder gives choices, or numbers within a bounded box."
     )

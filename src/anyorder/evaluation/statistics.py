@@ -24,8 +24,8 @@ class Summary:
     """95% bootstrap interval of the mean."""
     iqm_ci95: tuple[float, float]
     """95% bootstrap interval of the IQM."""
-    success: float
-    """Share of episodes above the task's threshold."""
+    success: float | None
+    """Share of episodes above the task's threshold; None for a task that has none."""
     episodes: int
 
     def as_json(self) -> dict[str, Any]:
@@ -36,13 +36,13 @@ class Summary:
             "iqm": round(self.iqm, 3),
             "ci95": [round(end, 3) for end in self.ci95],
             "iqm_ci95": [round(end, 3) for end in self.iqm_ci95],
-            "success": round(self.success, 5),
+            "success": None if self.success is None else round(self.success, 5),
             "episodes": self.episodes,
         }
 
 
 def summarize(
-    returns: Float[np.ndarray, " episodes"], *, threshold: float, seed: int = 0
+    returns: Float[np.ndarray, " episodes"], *, threshold: float | None, seed: int = 0
 ) -> Summary:
     """Mean, spread, interquartile mean, intervals and success rate.
 
@@ -59,7 +59,7 @@ def summarize(
         iqm=float(iqm(returns)),
         ci95=interval(returns, np.mean, seed=seed),
         iqm_ci95=interval(returns, iqm, seed=seed),
-        success=float((returns > threshold).mean()),
+        success=None if threshold is None else float((returns > threshold).mean()),
         episodes=returns.size,
     )
 

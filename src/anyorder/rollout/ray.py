@@ -1,4 +1,8 @@
-"""Workers on a Ray cluster. Ray brings lost items to another node; the same ones are under way at most twice a core."""
+"""Workers on a Ray cluster.
+
+Work items are Ray tasks: when a worker or its whole node dies, Ray runs them again on another. At most
+twice as many are under way as there are cores, so that neither we nor the cluster pile them up.
+"""
 
 from __future__ import annotations
 
