@@ -9,18 +9,18 @@ from anyorder.cli import main
 TASK = "gym:CartPole-v1"
 SMALL = [
     "--es.population", "4", "--es.episodes", "2", "--es.test-every", "2", "--es.test-episodes", "4",
-    "--es.finalists", "1", "--perturb", "reshuffle:50",
+    "--es.finalists", "1", "--perturb", "reshuffle:50", "--policy", "mlp",
 ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run of two generations, and the same carried on to the third by other workers."""
+    """A run of two generations, and the same whose second is played by other workers."""
     home = tmp_path_factory.mktemp("hosted")
     train = ["train", TASK, *SMALL, "--workers", "1"]
-    main([*train, "--updates", "3", "--out", str(home / "straight")])
-    main([*train, "--updates", "2", "--out", str(home / "carried")])
-    main(["train", TASK, "--resume", str(home / "carried"), "--updates", "3", "--workers", "2"])
+    main([*train, "--updates", "2", "--out", str(home / "straight")])
+    main([*train, "--updates", "1", "--out", str(home / "carried")])
+    main(["train", TASK, "--resume", str(home / "carried"), "--updates", "2", "--workers", "2"])
     return home
 
 
@@ -34,11 +34,10 @@ def test_a_run_goes_on_bit_for_bit_whoever_plays(run):
 
 def test_its_agent_is_tested_like_any_other(run, tmp_path, capsys):
     results = tmp_path / "results.json"
-    main(["evaluate", str(run / "straight"), "--protocol", "faults", "--episodes", "6",
+    main(["evaluate", str(run / "straight"), "--protocol", "plain", "--episodes", "6",
           "--workers", "1", "--json", str(results)])  # fmt: skip
     found = json.loads(results.read_text())
     assert found["task"] == TASK
-    assert found["protocols"].keys() == {"plain", "dropped", "flicker"}
     assert found["protocols"]["plain"]["success"] is not None  # CartPole says what solves it
     assert TASK in capsys.readouterr().out
 

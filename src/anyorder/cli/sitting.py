@@ -66,8 +66,9 @@ def sit(
                 if report.metrics is not None:
                     log.write(line(report.progress, report.metrics))
                     score = f"score [bold]{report.metrics['test']:.0f}[/]"
-                    if not console.is_terminal:
-                        console.print(_plain_line(report, stop))
+                first = report.progress.updates == progress.updates + 1
+                if not console.is_terminal and (first or report.metrics is not None):
+                    console.print(_plain_line(report, stop))
                 speed = (report.progress.steps - first_steps) / (time.monotonic() - began)
                 bar.update(
                     task, completed=report.progress.updates,
@@ -103,13 +104,11 @@ def line(progress: Progress, metrics: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _plain_line(report: Report, stop: Stop) -> str:
-    assert report.metrics is not None
     done, seconds = report.progress.updates, report.progress.seconds
     left = seconds / done * (stop.updates - done)
-    return (
-        f"update {done}/{stop.updates}  score {report.metrics['test']:.0f}  "
-        f"{report.progress.steps / 1e6:.0f} M steps  {seconds:.0f} s  about {left:.0f} s to go"
-    )
+    score = "no test yet" if report.metrics is None else f"score {report.metrics['test']:.0f}"
+    made = f"{report.progress.steps / 1e6:.0f} M steps  {seconds:.0f} s"
+    return f"update {done}/{stop.updates}  {score}  {made}  about {left:.0f} s to go"
 
 
 def _finish(folder: RunFolder, learner: Learner, last: Report, why: str | None, stop: Stop) -> None:

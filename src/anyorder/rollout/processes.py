@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+import jax
+
 from anyorder.errors import UsageError
 from anyorder.rollout.player import QUIET, Item, Played
 from anyorder.rollout.pool import AHEAD, AbstractPool
@@ -29,7 +31,7 @@ class Worker:
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "anyorder.rollout.worker", str(theirs.fileno())],
-                env={**os.environ, **QUIET, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={**os.environ, **QUIET, **_inherited()},
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is for us alone: we let the workers go
             )
@@ -119,6 +121,17 @@ class ProcessPool(AbstractPool):
         except OSError:
             return False
         return True
+
+
+def _inherited() -> dict[str, str]:
+    """Where code is found, and where compiled code is kept, as here."""
+    found = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    if kept := jax.config.jax_compilation_cache_dir:  # type: ignore[attr-defined]
+        found |= {
+            "JAX_COMPILATION_CACHE_DIR": str(kept),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+        }
+    return found
 
 
 def _receive(worker: Worker) -> Any:
