@@ -89,7 +89,7 @@ def test_missing_extras_are_named(monkeypatch):
 
 
 def test_agrees_with_a_plain_python_loop(uneven):
-    env, candidates, returns, steps = uneven
+    _env, candidates, returns, steps = uneven
     world, total, lengths = gymnasium.make(ID), np.zeros((5, len(KEYS))), 0
     act = eqx.filter_jit(lambda policy, sensors, memory: policy(sensors, memory))
     for c in range(5):

@@ -2,8 +2,6 @@
 
 import builtins
 
-import equinox as eqx
-import jax
 import numpy as np
 import pytest
 from tests.rollout.test_gymnasium import KEYS, Here, candidates_for
