@@ -15,6 +15,7 @@ import tyro
 
 from anyorder.cli.console import changed, console, keep_compiled_code, parse
 from anyorder.cli.hosting import EngineKind, as_hosted, make_hosted, open_pool
+from anyorder.cli.hosts import join_hosts, leave_hosts, shared
 from anyorder.cli.sitting import sit, starting_point
 from anyorder.cli.teaching import make_student
 from anyorder.cli.together import seeds_of, sit_together
@@ -100,6 +101,12 @@ class TrainOptions:
     """The Ray cluster to play on, such as auto or 10.0.0.1:6379; one of this machine alone if left out."""
     workers: int | None = None
     """Workers for Gymnasium's worlds; as many as there are cores if left out."""
+    hosts: int = 1
+    """Hosts that share the run's episodes; start the same command on each."""
+    host: int = 0
+    """Which of them this is, from 0; the first one keeps the run."""
+    coordinator: str | None = None
+    """Address and free port of the first host, such as 10.0.0.1:8476."""
     hidden: int | None = None
     """Units of the head's tanh layer: none for attention, 16 for mlp if left out; of each
     of relational's two: 64."""
@@ -141,8 +148,11 @@ def train(options: TrainOptions, command: str) -> Path:
     if options.seeds < 1 or (options.seeds > 1 and (options.resume or options.start)):
         raise UsageError("--seeds must be at least 1, and goes with neither --resume nor --start.")
     options = as_hosted(options) if options.task.startswith(PREFIX) else options
+    options = join_hosts(options)
     with open_pool(options.task, options.engine, options.address, options.workers) as pool:
-        return _train(options, command, pool)
+        run = _train(options, command, pool)
+    leave_hosts(options, run)
+    return run
 
 
 def _train(options: TrainOptions, command: str, pool: AbstractPool | None) -> Path:
@@ -152,6 +162,7 @@ def _train(options: TrainOptions, command: str, pool: AbstractPool | None) -> Pa
     learner, key = make_learner(facts, start, pool)
     if isinstance(learner, Evolution) and isinstance(learner.engine, Engine):
         facts["rollout"] = learner.engine.name  # the same one on resume
+    learner = shared(learner)
     console.print(f"[bold]{facts['policy']}[/] on {facts['task']}: {learner.describe()}")
     if warning := learner.advice():
         console.print(f"[yellow]Advice:[/] {warning}")

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
+from anyorder.rollout.devices import over_devices
 from anyorder.rollout.fused import fused_returns, fused_returns_on_gpu, why_not_fused
 from anyorder.rollout.scan import episodes
 
@@ -71,17 +72,19 @@ class Engine(AbstractEngine):
     def __call__(
         self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
-        if self.fused and _on_gpu():
-            return fused_returns_on_gpu(candidates, self.env, keys, n_steps or self.env.n_steps)
-        if self.fused:
+        if self.fused and not _on_gpu():  # which takes all cores by itself
             returns, made = fused_returns(candidates, self.env, keys, n_steps or self.env.n_steps)
             return jnp.asarray(returns), jnp.asarray(made.sum(), dtype=int)
 
-        def play(policy):
-            return episodes(policy, self.env, keys=keys, n_steps=n_steps)
+        def play(candidates, keys):
+            if self.fused:
+                return fused_returns_on_gpu(candidates, self.env, keys, n_steps or self.env.n_steps)
+            played = eqx.filter_vmap(
+                lambda policy: episodes(policy, self.env, keys=keys, n_steps=n_steps)
+            )(candidates)
+            return played.total, played.length.sum()
 
-        played = eqx.filter_vmap(play)(candidates)
-        return played.total, played.length.sum()
+        return over_devices(play, candidates, keys)
 
 
 def choose_engine(policy: AbstractPolicy, env: AbstractEnv, name: EngineName = "auto") -> Engine:
