@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax.extend.backend import clear_backends
 
 from anyorder.cli.console import console
 from anyorder.errors import UsageError
@@ -32,6 +33,7 @@ def join_hosts(options: Any) -> Any:
         raise UsageError(
             f"Give each of the {options.hosts} hosts its --host, from 0, and all the same --coordinator."
         )
+    clear_backends()  # importing evosax has computed something already, for strategies we do not use
     jax.distributed.initialize(options.coordinator, options.hosts, options.host)
     if options.host == 0:
         return options
