@@ -1,6 +1,6 @@
 # make demo   sets everything up, trains a small agent live, shows what the shipped one can do
 # make test   sets everything up and runs every check
-# make benchmark   a generation of evolution beside EvoJAX's, in one run
+# make benchmark   a generation of evolution beside EvoJAX's and a plain PyTorch loop's, in one run
 # make lock   renews requirements.lock, the versions development is done with
 
 PYTHON ?= python3
@@ -8,22 +8,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test benchmark setup lock clean
+.PHONY: demo test benchmark setup extras lock clean
 .DEFAULT_GOAL := demo
 
 demo: setup
 	$(BIN)/anyorder demo
 
-test: setup
+test: setup extras
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-benchmark: setup
+benchmark: setup extras
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps evojax==0.2.17 cma==4.4.0
-	$(BIN)/python benchmarks/generation.py
+	$(BIN)/anyorder bench
 
 setup: $(READY)
 
@@ -34,6 +34,12 @@ $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.lock
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+extras: $(READY)-test
+
+$(READY)-test: requirements-extras.txt $(READY)
+	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements-extras.txt
 	@touch $@
 
 lock:

@@ -62,7 +62,9 @@ def measure(path: str, n_sensors: int, seconds: float) -> dict[str, float]:
     layer = eqx.filter_jit(run, donate="all")
 
     def call(n, budget):
-        memory = jax.tree.map(jnp.copy, neuron.init(n))  # two arrays, so that both can be given away
+        memory = jax.tree.map(
+            jnp.copy, neuron.init(n)
+        )  # two arrays, so that both can be given away
         times, began = [], time.perf_counter()
         while len(times) < 4 or time.perf_counter() - began < budget:
             sensors = Sensors.of(jnp.linspace(-1, 1, n))

@@ -1,5 +1,10 @@
 """A chunk at a time says what all at once say."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -36,6 +41,15 @@ def test_chunks_say_what_the_plain_path_says(neuron, chunk):
     expected, expected_memory = eqx.filter_jit(neuron)(sensors, ACTION, memory)
     np.testing.assert_allclose(code, expected, atol=1e-5)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), moved, expected_memory)
+
+
+def test_a_million_sensors_stay_within_four_gibibytes():
+    script = Path(__file__).parents[2] / "benchmarks" / "many_sensors.py"
+    done = subprocess.run(
+        [sys.executable, script, "--measure", "chunks", "1000000", "0"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1])["peak"] < 4 * 2**30
 
 
 def test_with_no_sensor_present_nothing_is_said(neuron):

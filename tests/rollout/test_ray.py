@@ -31,7 +31,7 @@ VIGILANT = {
 def cluster(monkeypatch):
     """Two nodes of one core each; steps take a little time, so that a kill comes in the middle."""
     ray = pytest.importorskip("ray", reason="Ray is not installed")
-    from ray.cluster_utils import Cluster
+    from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
 
     monkeypatch.setenv(SLOW, "0.002")
     cluster = Cluster(

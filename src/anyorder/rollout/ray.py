@@ -92,7 +92,7 @@ class RayPool(AbstractPool):
 def load_ray() -> Any:
     """Ray, or how to get it."""
     try:
-        import ray
+        import ray  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise UsageError(
             'Playing on a cluster needs Ray: run pip install "anyorder[ray]".'
