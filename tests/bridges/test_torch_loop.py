@@ -5,6 +5,7 @@ import jax
 import numpy as np
 import pytest
 
+from anyorder.neurons import AttentionNeuron
 from anyorder.policies import InvariantPolicy
 from anyorder.sensors import Sensors
 
@@ -15,6 +16,7 @@ def test_decides_as_the_policy_does(key):
 
     policy, loop = InvariantPolicy(5, 1, key=key), TorchLoop()
     neuron = policy.neuron
+    assert isinstance(neuron, AttentionNeuron)
 
     def copy(parameter, array):
         parameter.data = torch.tensor(np.asarray(array))

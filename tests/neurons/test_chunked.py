@@ -22,14 +22,15 @@ CONFIGS = {
 ACTION = jnp.array([0.3, -0.2])
 
 
-@pytest.fixture(params=CONFIGS.values(), ids=CONFIGS)
+@pytest.fixture(params=CONFIGS.values(), ids=list(CONFIGS))
 def neuron(request, key):
     return AttentionNeuron(5, 2, request.param, key=key)
 
 
 def some_memory(neuron, count):
     keys = jax.random.split(jax.random.key(3))
-    return tuple(jax.random.normal(k, (count, neuron.config.hidden)) for k in keys)
+    shape = (count, neuron.config.hidden)
+    return jax.random.normal(keys[0], shape), jax.random.normal(keys[1], shape)
 
 
 @pytest.mark.parametrize("chunk", [1, 4, 10, 64])

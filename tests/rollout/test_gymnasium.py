@@ -11,7 +11,7 @@ import pytest
 from tests.rollout.uneven import ID, SLOW
 
 from anyorder.bridges.registration import CARTPOLE
-from anyorder.envs import CartPoleSwingUpHarder, GymnasiumEnv, PerturbedEnv, env_named
+from anyorder.envs import CartPoleSwingUpHarder, GymnasiumEnv, PerturbedEnv
 from anyorder.errors import UsageError
 from anyorder.policies import InvariantConfig, InvariantPolicy, PlainPolicy
 from anyorder.rollout import GymnasiumEngine, choose_engine
@@ -57,7 +57,7 @@ def uneven():
 
 
 def test_spaces_are_read():
-    uneven, pendulum = GymnasiumEnv(ID), env_named("gym:Pendulum-v1")
+    uneven, pendulum = GymnasiumEnv(ID), GymnasiumEnv("Pendulum-v1")
     assert (uneven.n_sensors, uneven.n_actions, uneven.n_steps) == (3, 3, 30)
     assert uneven.discrete
     assert uneven.spaces.to_world(np.array([0.0, 1.0, 0.0])) == 4

@@ -33,4 +33,4 @@ class Uneven(gymnasium.Env):
 
 
 if "Uneven-v0" not in registry:
-    register("Uneven-v0", entry_point=Uneven, max_episode_steps=30)
+    register("Uneven-v0", entry_point="tests.rollout.uneven:Uneven", max_episode_steps=30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
+from typing import Self
 
 from anyorder.rollout.player import Item, Played
 
@@ -30,7 +31,7 @@ class AbstractPool(abc.ABC):
     def describe(self) -> str:
         """Who plays, in a few words."""
 
-    def __enter__(self) -> AbstractPool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -46,7 +46,7 @@ class CompiledAgent:
         gates = np.concatenate([cell.weight_hh, cell.weight_ih, neuron.bias[:, None]], axis=1)
         layers = [(np.asarray(x.weight), np.asarray(x.bias)) for x in policy.head.layers]
         first = layers[0] if len(layers) == 2 else (np.zeros((0, 0)), np.zeros(0))
-        self.numbers = tuple(
+        self.numbers: tuple[Any, ...] = tuple(
             np.ascontiguousarray(part, np.float32)
             for part in (gates, _scores(neuron), *first, *layers[-1])
         )
