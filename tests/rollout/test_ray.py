@@ -67,6 +67,12 @@ def test_a_killed_node_changes_nothing(cluster):
     pool.close()
 
 
+def test_where_no_cluster_answers_that_is_said():
+    pytest.importorskip("ray", reason="Ray is not installed")
+    with pytest.raises(UsageError, match="no Ray cluster at 127.0.0.1:1"):
+        RayPool("127.0.0.1:1")
+
+
 def test_without_ray_its_cure_is_named(monkeypatch):
     real = builtins.__import__
 

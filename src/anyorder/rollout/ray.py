@@ -6,12 +6,16 @@ twice as many are under way as there are cores, so that neither we nor the clust
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from typing import Any
 
 from anyorder.errors import UsageError
 from anyorder.rollout.player import QUIET, Item, Played, player_of
 from anyorder.rollout.pool import AHEAD, AbstractPool
+
+PATIENCE = 5.0
+"""Seconds within which a cluster must answer."""
 
 
 class RayPool(AbstractPool):
@@ -27,6 +31,7 @@ class RayPool(AbstractPool):
         self.workers = workers
         self.ours = not self.ray.is_initialized()
         if self.ours:
+            _require_somebody_at(address)
             try:
                 self.ray.init(
                     address=address,
@@ -87,6 +92,19 @@ class RayPool(AbstractPool):
             if isinstance(cause, UsageError):
                 raise cause from None
             raise RuntimeError(f"A worker could not play: {cause}") from error
+
+
+def _require_somebody_at(address: str | None) -> None:
+    """Raise UsageError where nothing answers, for which Ray itself would wait very long."""
+    host, _, port = (address or "").rpartition(":")
+    if not (host and port.isdigit()) or "//" in host:
+        return  # auto, or a name that Ray knows how to read
+    try:
+        socket.create_connection((host, int(port)), PATIENCE).close()
+    except OSError as error:
+        raise UsageError(
+            f"There is no Ray cluster at {address}: start one with `ray start --head`."
+        ) from error
 
 
 def load_ray() -> Any:

@@ -71,10 +71,10 @@ class CompiledAgent:
         """One decision; all sensors are present unless `present` says otherwise."""
         readings = np.asarray(readings, np.float32)
         there = np.ones(len(readings), np.bool_) if present is None else present
-        arguments = (
+        arguments: list[Any] = [
             *self.numbers, np.float32(self.usual), self.gain, self.softmax, self.choose,
             readings, there, memory.previous_action, memory.hidden, memory.cells,
-        )  # fmt: skip
+        ]  # fmt: skip
         action, hidden, cells = _decide(*arguments)
         return action, SingleMemory(hidden, cells, action)
 
