@@ -69,7 +69,7 @@ def test_a_killed_node_changes_nothing(cluster):
 
 def test_where_no_cluster_answers_that_is_said():
     pytest.importorskip("ray", reason="Ray is not installed")
-    with pytest.raises(UsageError, match="no Ray cluster at 127.0.0.1:1"):
+    with pytest.raises(UsageError, match=r"no Ray cluster at 127\.0\.0\.1:1"):
         RayPool("127.0.0.1:1")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
 
 RESAMPLES = 2000
 
@@ -66,6 +65,8 @@ def summarize(
 
 def iqm(returns: np.ndarray, axis: int = -1) -> Any:
     """Interquartile mean: a quarter of the episodes cut off at either end."""
+    from scipy import stats  # takes longer to load than all of JAX: only where it is needed
+
     return stats.trim_mean(returns, 0.25, axis=axis)
 
 
@@ -74,6 +75,8 @@ def interval(returns: np.ndarray, statistic: Any, *, seed: int = 0) -> tuple[flo
     if np.ptp(returns) == 0:  # also a single episode: nothing to resample
         value = float(statistic(returns))
         return value, value
+    from scipy import stats
+
     found = stats.bootstrap(
         (returns,),
         statistic,
