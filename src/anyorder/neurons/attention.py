@@ -76,18 +76,17 @@ class SlotAttention(eqx.Module):
         if self.among is not None:
             keys = keys + self.among(keys, keys, present)[0]
         weigh = weighting_named(self.config.weighting, self.config.top)
-        queries = jax.vmap(query_map)(self.queries())
-        keys = jax.vmap(key_map)(self.key_map(keys))
-        heads = len(self.scores)
-        each = [
-            weigh(score(q, k), present)
-            for score, q, k in zip(
-                self.scores,
-                jnp.split(queries, heads, axis=1),
-                jnp.split(keys, heads, axis=1),
-                strict=True,
-            )
-        ]
+        each = [weigh(scores, present) for scores in self.scored(query_map, key_map, keys)]
         if self.mix is None:
             return each[0]
         return jnp.tensordot(self.mix, jnp.stack(each), axes=1)
+
+    def scored(
+        self, query_map: eqx.nn.Linear, key_map: eqx.nn.Linear, keys: Float[Array, "sensors hidden"]
+    ) -> list[Float[Array, "slots sensors"]]:
+        """How well each slot's query fits each key, for every head."""
+        queries = jax.vmap(query_map)(self.queries())
+        keys = jax.vmap(key_map)(self.key_map(keys))
+        heads = len(self.scores)
+        both = (jnp.split(queries, heads, axis=1), jnp.split(keys, heads, axis=1))
+        return [score(q, k) for score, q, k in zip(self.scores, *both, strict=True)]

@@ -100,6 +100,21 @@ class AttentionNeuronConfig:
         """Whether dot products are divided by the square root of the width."""
         return self.scaled or self.score == "scaled-dot"
 
+    @property
+    def folds(self) -> bool:
+        """Whether scores are one fixed matrix times an LSTM's output, as compiled paths take them to be."""
+        return (
+            self.kind == "attention"
+            and self.memory == "recurrent"
+            and self.score in ("dot", "scaled-dot")
+            and self.key_map == "identity"
+            and self.queries == "sinusoidal"
+            and self.heads == 1
+            and not self.self_attention
+            and self.previous_action
+            and self.weighting in ("tanh", "softmax")
+        )
+
     def actions_told(self, n_actions: int) -> int:
         """How many numbers of the previous action a neuron is told."""
         return n_actions if self.previous_action else 0
