@@ -1,6 +1,6 @@
 # make demo   sets everything up, trains a small agent live, shows what the shipped one can do
 # make test   sets everything up and runs every check
-# make benchmark   a generation of evolution beside EvoJAX's, in one run
+# make benchmark   a generation of evolution beside EvoJAX's and a plain PyTorch loop's, in one run
 # make lock   renews requirements.lock, the versions development is done with
 
 PYTHON ?= python3
@@ -22,9 +22,9 @@ test: setup extras
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-benchmark: setup
+benchmark: setup extras
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps evojax==0.2.17 cma==4.4.0
-	$(BIN)/python benchmarks/generation.py
+	$(BIN)/anyorder bench
 
 setup: $(READY)
 
@@ -37,15 +37,14 @@ $(READY): pyproject.toml requirements.lock
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-# Other people's frameworks, which only the tests need. They stay out of the lock because torch would bring
-# gigabytes for graphics cards into it; the rest is installed alone, as all it needs is there.
+# Other people's frameworks and simulators, which only the tests need. They stay out of the lock because
+# torch would bring gigabytes for graphics cards into it; the rest is listed with all it needs.
 extras: $(READY_TEST)
 
-$(READY_TEST): $(READY)
-	@echo 'Adding torch, stable-baselines3 and onnxruntime for the tests.'
+$(READY_TEST): requirements-extras.txt $(READY)
+	@echo 'Adding torch, stable-baselines3, onnxruntime, MuJoCo and Ray for the tests.'
 	@$(BIN)/pip install -qq --disable-pip-version-check torch==2.13.0
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps \
-		stable-baselines3==2.9.2 onnx==1.23.2 onnxruntime==1.31.1 flatbuffers==25.12.19
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements-extras.txt
 	@touch $@
 
 lock:

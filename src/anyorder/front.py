@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import jax
 import numpy as np
 
-from anyorder.envs import TASKS
-from anyorder.evaluation import PROTOCOLS, SUCCESS, Summary, protocol_returns, summarize
+from anyorder.envs import env_named, hosted
+from anyorder.evaluation import (
+    PROTOCOLS,
+    Summary,
+    player_on,
+    protocol_returns,
+    success_of,
+    summarize,
+)
 from anyorder.evaluation.audit import Audit
 from anyorder.evaluation.audit import audit as audit_policy
 from anyorder.oracle import Oracle
 from anyorder.policies import AbstractPolicy
+from anyorder.rollout.processes import ProcessPool
 from anyorder.sensors import AbstractPerturbation
 from anyorder.zoo import open_agent
 
@@ -35,10 +44,13 @@ def evaluate(
     """Play many episodes under a perturbation and say what they came to."""
     if isinstance(perturbation, str):
         perturbation = PROTOCOLS[perturbation]
-    batches = protocol_returns(
-        policy, TASKS[task](), perturbation, n_episodes=episodes, key=jax.random.key(seed)
-    )
-    return summarize(np.concatenate(list(batches)), threshold=SUCCESS[task], seed=seed)
+    env, key = env_named(task), jax.random.key(seed)
+    with ProcessPool() if hosted(env) else nullcontext() as pool:
+        batches = protocol_returns(
+            policy, env, perturbation, n_episodes=episodes, key=key, player=player_on(pool)
+        )
+        returns = np.concatenate(list(batches))
+    return summarize(returns, threshold=success_of(task), seed=seed)
 
 
 def audit(
@@ -53,5 +65,5 @@ def audit(
     It takes about a minute; `episodes` of each trial make it shorter or surer.
     """
     return audit_policy(
-        policy, TASKS[task](), key=jax.random.key(seed), task=task, episodes=episodes
+        policy, env_named(task), key=jax.random.key(seed), task=task, episodes=episodes
     )

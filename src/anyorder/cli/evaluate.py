@@ -12,22 +12,25 @@ import numpy as np
 import tyro
 
 from anyorder.cli.console import console, keep_compiled_code, parse, progress_bar, show, write_json
-from anyorder.envs import TASKS
+from anyorder.cli.hosting import EngineKind, open_pool
+from anyorder.envs import PREFIX, TASKS, env_named, is_task
 from anyorder.errors import UsageError
 from anyorder.evaluation import (
     PROTOCOLS,
-    SUCCESS,
     SUITES,
     Summary,
     joined,
+    player_on,
     protocol_returns,
     record_episodes,
     recorded_returns,
+    success_of,
     summarize,
 )
 from anyorder.front import EVALUATION_SEED
 from anyorder.oracle import Oracle, load_oracle
 from anyorder.report import evaluation_tables
+from anyorder.rollout import AbstractPool
 from anyorder.runs import Agent, require_no_recordings, save_recordings
 from anyorder.zoo import open_agent
 
@@ -79,6 +82,12 @@ class EvaluateOptions:
     """Write the results of AGENT here as JSON."""
     record: Path | None = None
     """Play the undisturbed world and write its episodes into this folder."""
+    engine: EngineKind = "local"
+    """Where Gymnasium's worlds are played: local (worker processes on this machine) or ray (a cluster)."""
+    address: str | None = None
+    """The Ray cluster to play on; one of this machine alone if left out."""
+    workers: int | None = None
+    """Workers for Gymnasium's worlds; as many as there are cores if left out."""
 
 
 def main(arguments: list[str]) -> None:
@@ -93,7 +102,10 @@ def main(arguments: list[str]) -> None:
         require_recordable(options, options.record)
     agents = {name: open_player(name) for name in dict.fromkeys((options.agent, *options.against))}
     if options.record is None:
-        returns = play_all(agents, protocols, options.episodes, options.seed)
+        away = [agent.task for agent in agents.values() if agent.task.startswith(PREFIX)]
+        task = away[0] if away else agents[options.agent].task
+        with open_pool(task, options.engine, options.address, options.workers) as pool:
+            returns = play_all(agents, protocols, options.episodes, options.seed, pool)
     else:
         returns = {options.agent: {"plain": record(options, agents[options.agent], options.record)}}
     results = summaries(agents, returns, options.seed)
@@ -114,6 +126,10 @@ def require_recordable(options: EvaluateOptions, folder: Path) -> None:
 
 def record(options: EvaluateOptions, agent: Agent | Ceiling, folder: Path) -> np.ndarray:
     """Play the undisturbed world, write the episodes down, and return what they came to."""
+    if agent.task.startswith(PREFIX):
+        raise UsageError(
+            f"--record is for worlds of our own, and {options.agent} plays {agent.task}."
+        )
     env, key = _env(agent), jax.random.key(options.seed)
     if not agent.policy.reads(env.n_sensors):
         raise UsageError(f"{options.agent} cannot read the {env.n_sensors} sensors of this world.")
@@ -155,9 +171,16 @@ Returns = dict[str, dict[str, np.ndarray]]
 
 
 def play_all(
-    agents: Mapping[str, Agent | Ceiling], protocols: Sequence[str], episodes: int, seed: int
+    agents: Mapping[str, Agent | Ceiling],
+    protocols: Sequence[str],
+    episodes: int,
+    seed: int,
+    pool: AbstractPool | None = None,
 ) -> Returns:
-    """Returns by agent and protocol; protocols an agent cannot play are left out."""
+    """Returns by agent and protocol; protocols an agent cannot play are left out.
+
+    `pool` plays Gymnasium's worlds.
+    """
     key = jax.random.key(seed)
     plays = [
         (name, protocol)
@@ -173,7 +196,7 @@ def play_all(
             batches = []
             for batch in protocol_returns(
                 agents[name].policy, _env(agents[name]), PROTOCOLS[protocol],
-                n_episodes=episodes, key=key,
+                n_episodes=episodes, key=key, player=player_on(pool),
             ):  # fmt: skip
                 batches.append(batch)
                 bar.advance(task, len(batch))
@@ -187,7 +210,7 @@ def summaries(
     """The same in a few numbers each."""
     return {
         name: {
-            protocol: summarize(found, threshold=SUCCESS[agents[name].task], seed=seed)
+            protocol: summarize(found, threshold=success_of(agents[name].task), seed=seed)
             for protocol, found in by_protocol.items()
         }
         for name, by_protocol in returns.items()
@@ -222,9 +245,9 @@ def as_json(
 
 
 def _env(agent: Agent | Ceiling) -> Any:
-    if agent.task not in TASKS:
+    if not is_task(agent.task):
         raise UsageError(
             f"This agent was made for {agent.task!r}, a world this version does not have "
             f"(it has {', '.join(TASKS)}): it can be loaded in Python, not evaluated here."
         )
-    return TASKS[agent.task]()
+    return env_named(agent.task)

@@ -10,7 +10,8 @@ from typing import Any
 import jax
 
 from anyorder.cli.console import console, progress_bar
-from anyorder.envs import TASKS
+from anyorder.cli.hosting import watch_items
+from anyorder.envs import env_named
 from anyorder.runs import Agent, MetricsLog, RunFolder, save_agent
 from anyorder.training import Learner, Progress, Report, Stop, learn
 
@@ -59,13 +60,15 @@ def sit(
             task = bar.add_task(
                 "training", total=stop.updates, completed=progress.updates, facts="compiling"
             )
+            watch_items(learner, lambda said: bar.update(task, facts=said))
             for report in learn(learner, state, progress, stop):
                 last = report
                 if report.metrics is not None:
                     log.write(line(report.progress, report.metrics))
                     score = f"score [bold]{report.metrics['test']:.0f}[/]"
-                    if not console.is_terminal:
-                        console.print(_plain_line(report, stop))
+                first = report.progress.updates == progress.updates + 1
+                if not console.is_terminal and (first or report.metrics is not None):
+                    console.print(_plain_line(report, stop))
                 speed = (report.progress.steps - first_steps) / (time.monotonic() - began)
                 bar.update(
                     task, completed=report.progress.updates,
@@ -101,13 +104,11 @@ def line(progress: Progress, metrics: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _plain_line(report: Report, stop: Stop) -> str:
-    assert report.metrics is not None
     done, seconds = report.progress.updates, report.progress.seconds
     left = seconds / done * (stop.updates - done)
-    return (
-        f"update {done}/{stop.updates}  score {report.metrics['test']:.0f}  "
-        f"{report.progress.steps / 1e6:.0f} M steps  {seconds:.0f} s  about {left:.0f} s to go"
-    )
+    score = "no test yet" if report.metrics is None else f"score {report.metrics['test']:.0f}"
+    made = f"{report.progress.steps / 1e6:.0f} M steps  {seconds:.0f} s"
+    return f"update {done}/{stop.updates}  {score}  {made}  about {left:.0f} s to go"
 
 
 def _finish(folder: RunFolder, learner: Learner, last: Report, why: str | None, stop: Stop) -> None:
@@ -135,7 +136,7 @@ def keep_agent(folder: RunFolder, learner: Learner, state: Any, progress: Progre
         "updates": progress.updates,
         "steps": progress.steps,
     }
-    n_sensors = TASKS[facts["task"]]().n_sensors
+    n_sensors = env_named(facts["task"]).n_sensors
     save_agent(Agent(policy, facts["task"], n_sensors, notes), folder.path)
     learning_curve(folder.metrics(), folder.path / "learning.png", title=str(folder.path.name))
     return score

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 import time
 from dataclasses import dataclass, field
@@ -13,10 +14,12 @@ import jax
 import tyro
 
 from anyorder.cli.console import changed, console, keep_compiled_code, parse
+from anyorder.cli.hosting import EngineKind, as_hosted, make_hosted, open_pool
+from anyorder.cli.hosts import join_hosts, leave_hosts, shared
 from anyorder.cli.sitting import sit, starting_point
 from anyorder.cli.teaching import make_student
 from anyorder.cli.together import seeds_of, sit_together
-from anyorder.envs import TASKS, AbstractEnv, PerturbedEnv
+from anyorder.envs import PREFIX, TASKS, AbstractEnv, PerturbedEnv, env_named, hosted, is_task
 from anyorder.errors import UsageError
 from anyorder.neurons import AttentionNeuronConfig, RelationalConfig
 from anyorder.policies import (
@@ -27,7 +30,7 @@ from anyorder.policies import (
     PlainConfig,
     RelationalPolicyConfig,
 )
-from anyorder.rollout import EngineName
+from anyorder.rollout import AbstractPool, Engine, EngineName
 from anyorder.runs import Agent, RunFolder, config_from, load_agent, make_policy, save_agent
 from anyorder.sensors import perturbation_named
 from anyorder.training import (
@@ -50,6 +53,8 @@ DESCRIPTION = """Train an agent.
   anyorder train cartpole --minutes 2 --out runs/first
   anyorder train cartpole --policy mlp             the order-sensitive control
   anyorder train cartpole --resume runs/first      go on where a run stopped, bit for bit
+  anyorder train gym:Pendulum-v1 --es.generations 200        any world of Gymnasium, on all cores
+  anyorder train gym:Ant-v5 --engine ray --address auto      or on a cluster
 
 The run folder keeps what was asked for (run.json), how it went (metrics.jsonl), where to go on
 (checkpoint.json) and the best agent (agent.json); `anyorder evaluate FOLDER` tests it.
@@ -61,7 +66,9 @@ class TrainOptions:
     """Options of `anyorder train`."""
 
     task: Annotated[str, tyro.conf.Positional]
-    """The world to learn: cartpole, or cartpole-discrete, whose pushes are choices."""
+    """The world to learn: cartpole; cartpole-discrete, whose pushes are choices; channels,
+    channels-discrete, recall or movers, small ones that need attention; or one of Gymnasium's, as
+    gym:Pendulum-v1."""
     method: Literal["es", "ppo", "dqn", "clone"] = "es"
     """How to learn: es (evolution), ppo (by gradient, through memory), dqn (deep Q-learning, for
     worlds of choices) or clone (imitating a teacher)."""
@@ -89,6 +96,18 @@ class TrainOptions:
     """Save a checkpoint this often; one is also saved at the end and on Ctrl-C."""
     rollout: EngineName = "auto"
     """Who plays the episodes: scan (always works) or fused (compiled, where supported)."""
+    engine: EngineKind = "local"
+    """Where Gymnasium's worlds are played: local (worker processes on this machine) or ray (a cluster)."""
+    address: str | None = None
+    """The Ray cluster to play on, such as auto or 10.0.0.1:6379; one of this machine alone if left out."""
+    workers: int | None = None
+    """Workers for Gymnasium's worlds; as many as there are cores if left out."""
+    hosts: int = 1
+    """Hosts that share the run's episodes; start the same command on each."""
+    host: int = 0
+    """Which of them this is, from 0; the first one keeps the run."""
+    coordinator: str | None = None
+    """Address and free port of the first host, such as 10.0.0.1:8476."""
     hidden: int | None = None
     """Units of the head's tanh layer: none for attention, 16 for mlp if left out; of each
     of relational's two: 64."""
@@ -115,8 +134,11 @@ def main(arguments: list[str]) -> None:
 
 def train(options: TrainOptions, command: str) -> Path:
     """Train as the options say, and return the run's folder."""
-    if options.task not in TASKS:
-        raise UsageError(f"There is no task {options.task!r}: choose one of {', '.join(TASKS)}.")
+    if not is_task(options.task):
+        raise UsageError(
+            f"There is no task {options.task!r}: choose one of {', '.join(TASKS)}, "
+            "or gym: and the id of one of Gymnasium's."
+        )
     if options.minutes is not None and not options.minutes > 0:
         raise UsageError(f"--minutes must be more than 0, got {options.minutes:g}.")
     if options.updates is not None and options.updates < 1:
@@ -126,11 +148,22 @@ def train(options: TrainOptions, command: str) -> Path:
         raise UsageError(f"--hidden must be at least {least} here, got {options.hidden}.")
     if options.seeds < 1 or (options.seeds > 1 and (options.resume or options.start)):
         raise UsageError("--seeds must be at least 1, and goes with neither --resume nor --start.")
+    options = as_hosted(options) if options.task.startswith(PREFIX) else options
+    options = join_hosts(options)
+    with open_pool(options.task, options.engine, options.address, options.workers) as pool:
+        run = _train(options, command, pool)
+    leave_hosts(options, run)
+    return run
+
+
+def _train(options: TrainOptions, command: str, pool: AbstractPool | None) -> Path:
+    """The same, with the workers of a world that needs some."""
     folder, facts = _resume(options) if options.resume else (None, _facts(options, command))
     start = _start(options, folder)
-    learner, key = make_learner(facts, start)
-    if isinstance(learner, Evolution):
-        facts["rollout"] = "fused" if learner.engine.fused else "scan"  # the same one on resume
+    learner, key = make_learner(facts, start, pool)
+    if isinstance(learner, Evolution) and isinstance(learner.engine, Engine):
+        facts["rollout"] = learner.engine.name  # the same one on resume
+    learner = shared(learner)
     console.print(f"[bold]{facts['policy']}[/] on {facts['task']}: {learner.describe()}")
     if warning := learner.advice():
         console.print(f"[yellow]Advice:[/] {warning}")
@@ -210,7 +243,7 @@ def _as_started(options: TrainOptions, agent: Agent) -> TrainOptions:
 
 
 def _action_kind(task: str) -> ActionKind:
-    return "discrete" if TASKS[task]().discrete else "continuous"
+    return "discrete" if env_named(task).discrete else "continuous"
 
 
 def _policy_config(options: TrainOptions) -> Any:
@@ -267,12 +300,12 @@ def _resume(options: TrainOptions) -> tuple[RunFolder, dict[str, Any]]:
 
 
 def make_learner(
-    facts: dict[str, Any], start: AbstractPolicy | None = None
+    facts: dict[str, Any], start: AbstractPolicy | None = None, pool: AbstractPool | None = None
 ) -> tuple[Learner, jax.Array]:
     """The learner of a run, and the key its first state is made from."""
     policy_key, run_key = jax.random.split(jax.random.key(facts["seed"]))
     try:
-        env: AbstractEnv = TASKS[facts["task"]]()
+        env: AbstractEnv = env_named(facts["task"])
         world = (
             PerturbedEnv(env, perturbation_named(facts["perturb"])) if facts.get("perturb") else env
         )
@@ -285,6 +318,8 @@ def make_learner(
                 f"a policy of kind {facts['policy']} cannot read {world.n_sensors} sensors"
             )
         settings = config_from(method.config, facts["config"])
+        if hosted(world) and pool:
+            return make_hosted(policy, world, settings, pool), run_key
         if isinstance(settings, CloneConfig):
             return make_student(policy, world, settings, facts["rollout"], facts["task"]), run_key
         return method.make(policy, world, settings, facts["rollout"]), run_key
@@ -294,7 +329,8 @@ def make_learner(
 
 def _free_folder(facts: dict[str, Any]) -> Path:
     """A name under runs/ that is not taken."""
-    stem = f"{facts['task']}-{facts['policy']}-{facts['method']}-seed{facts['seed']}"
+    task = re.sub(r"[^\w.-]+", "-", facts["task"])
+    stem = f"{task}-{facts['policy']}-{facts['method']}-seed{facts['seed']}"
     number, path = 1, Path("runs") / stem
     while path.exists():
         number += 1

@@ -8,7 +8,9 @@ from anyorder.evaluation.protocols import (
     SUCCESS,
     SUITES,
     play,
+    player_on,
     protocol_returns,
+    success_of,
 )
 from anyorder.evaluation.recordings import joined, record_episodes, recorded_returns
 from anyorder.evaluation.statistics import Summary, interval, iqm, summarize
@@ -27,8 +29,10 @@ __all__ = [
     "iqm",
     "joined",
     "play",
+    "player_on",
     "protocol_returns",
     "record_episodes",
     "recorded_returns",
+    "success_of",
     "summarize",
 ]

@@ -10,10 +10,10 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
-from anyorder.envs import AbstractEnv, PerturbedEnv
+from anyorder.envs import AbstractEnv, PerturbedEnv, env_named, hosted
 from anyorder.oracle import Oracle, oracle_returns
 from anyorder.policies import AbstractPolicy
-from anyorder.rollout import episodes
+from anyorder.rollout import AbstractPool, GymnasiumEngine, episodes
 from anyorder.sensors import (
     AbstractPerturbation,
     Double,
@@ -50,8 +50,22 @@ SUITES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Several tests under one name."""
 
-SUCCESS = {"cartpole": 500.0, "cartpole-discrete": 500.0}
+SUCCESS = {
+    "cartpole": 500.0,
+    "cartpole-discrete": 500.0,
+    "channels": 12.0,
+    "channels-discrete": 12.0,
+    "recall": 0.9,
+    "movers": 10.0,
+}
 """The return above which an episode counts as a success."""
+
+
+def success_of(task: str) -> float | None:
+    """The return above which an episode of this task counts as a success, if somebody has said so."""
+    found = hosted(env_named(task)) if task not in SUCCESS else None
+    return found[0].spaces.solved if found else SUCCESS.get(task)
+
 
 BATCH = 500
 Player = Callable[[Any, AbstractEnv, Key[Array, " episodes"]], Float[Array, " episodes"]]
@@ -65,6 +79,21 @@ def play(
     if isinstance(policy, Oracle):
         return oracle_returns(policy, env, keys)
     return episodes(policy, env, keys=keys).total
+
+
+def player_on(pool: AbstractPool | None) -> Player:
+    """Plays worlds of ours here and Gymnasium's on the pool's workers."""
+
+    def play_anywhere(
+        policy: Any, env: AbstractEnv, keys: Key[Array, " episodes"]
+    ) -> Float[Array, " episodes"]:
+        if pool is None or hosted(env) is None:
+            return play(policy, env, keys)
+        one = jax.tree.map(lambda leaf: leaf[None] if eqx.is_inexact_array(leaf) else leaf, policy)
+        returns, _ = GymnasiumEngine(env, pool)(one, keys)
+        return returns[0]
+
+    return play_anywhere
 
 
 def protocol_returns(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
 
 RESAMPLES = 2000
 
@@ -24,8 +23,8 @@ class Summary:
     """95% bootstrap interval of the mean."""
     iqm_ci95: tuple[float, float]
     """95% bootstrap interval of the IQM."""
-    success: float
-    """Share of episodes above the task's threshold."""
+    success: float | None
+    """Share of episodes above the task's threshold; None for a task that has none."""
     episodes: int
 
     def as_json(self) -> dict[str, Any]:
@@ -36,13 +35,13 @@ class Summary:
             "iqm": round(self.iqm, 3),
             "ci95": [round(end, 3) for end in self.ci95],
             "iqm_ci95": [round(end, 3) for end in self.iqm_ci95],
-            "success": round(self.success, 5),
+            "success": None if self.success is None else round(self.success, 5),
             "episodes": self.episodes,
         }
 
 
 def summarize(
-    returns: Float[np.ndarray, " episodes"], *, threshold: float, seed: int = 0
+    returns: Float[np.ndarray, " episodes"], *, threshold: float | None, seed: int = 0
 ) -> Summary:
     """Mean, spread, interquartile mean, intervals and success rate.
 
@@ -59,13 +58,15 @@ def summarize(
         iqm=float(iqm(returns)),
         ci95=interval(returns, np.mean, seed=seed),
         iqm_ci95=interval(returns, iqm, seed=seed),
-        success=float((returns > threshold).mean()),
+        success=None if threshold is None else float((returns > threshold).mean()),
         episodes=returns.size,
     )
 
 
 def iqm(returns: np.ndarray, axis: int = -1) -> Any:
     """Interquartile mean: a quarter of the episodes cut off at either end."""
+    from scipy import stats  # takes longer to load than all of JAX: only where it is needed
+
     return stats.trim_mean(returns, 0.25, axis=axis)
 
 
@@ -74,6 +75,8 @@ def interval(returns: np.ndarray, statistic: Any, *, seed: int = 0) -> tuple[flo
     if np.ptp(returns) == 0:  # also a single episode: nothing to resample
         value = float(statistic(returns))
         return value, value
+    from scipy import stats
+
     found = stats.bootstrap(
         (returns,),
         statistic,

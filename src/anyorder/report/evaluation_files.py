@@ -51,9 +51,10 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Summary]]:
 def _summary(numbers: Mapping[str, Any]) -> Summary:
     low, high = map(float, numbers["ci95"])
     iqm_low, iqm_high = map(float, numbers["iqm_ci95"])
+    success = numbers["success"]
     return Summary(
         float(numbers["mean"]), float(numbers["sd"]), float(numbers["iqm"]), (low, high),
-        (iqm_low, iqm_high), float(numbers["success"]), int(numbers["episodes"]),
+        (iqm_low, iqm_high), None if success is None else float(success), int(numbers["episodes"]),
     )  # fmt: skip
 
 

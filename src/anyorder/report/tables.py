@@ -112,7 +112,7 @@ def _cells(summary: Summary) -> tuple[str, str, str, str]:
         f"{summary.mean:.0f} ± {summary.sd:.0f}",
         f"{low:.0f}–{high:.0f}",
         f"{summary.iqm:.0f}",
-        f"{100 * summary.success:.0f}%",
+        "" if summary.success is None else f"{100 * summary.success:.0f}%",
     )
 
 

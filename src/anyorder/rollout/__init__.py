@@ -1,12 +1,17 @@
 """Where policies and worlds meet: episodes, and what they come to."""
 
-from anyorder.rollout.engine import Engine, EngineName, choose_engine
+from anyorder.rollout.engine import AbstractEngine, Engine, EngineName, choose_engine
+from anyorder.rollout.gymnasium import GymnasiumEngine
+from anyorder.rollout.pool import AbstractPool
 from anyorder.rollout.scan import Episode, Record, episodes, nothing, rollout
 
 __all__ = [
+    "AbstractEngine",
+    "AbstractPool",
     "Engine",
     "EngineName",
     "Episode",
+    "GymnasiumEngine",
     "Record",
     "choose_engine",
     "episodes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Literal
 
 import equinox as eqx
@@ -11,27 +12,33 @@ from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
+from anyorder.rollout.devices import over_devices
 from anyorder.rollout.fused import fused_returns, fused_returns_on_gpu, why_not_fused
 from anyorder.rollout.scan import episodes
 
 EngineName = Literal["auto", "scan", "fused"]
 
 
-class Engine(eqx.Module):
+class AbstractEngine(eqx.Module):
     """Plays the same episodes with many candidates: `returns, steps = engine(candidates, keys)`."""
 
-    env: AbstractEnv
-    fused: bool = eqx.field(static=True)
+    env: eqx.AbstractVar[AbstractEnv]
 
     @property
+    @abc.abstractmethod
     def traceable(self) -> bool:
         """Whether calls may stand inside jit."""
-        return not self.fused or _on_gpu()
 
-    def practising(self, share: Float[Array, ""]) -> Engine:
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """Who plays, in a few words."""
+
+    @abc.abstractmethod
+    def practising(self, share: Float[Array, ""]) -> AbstractEngine:
         """The same engine for a world with a share of easier episodes."""
-        return Engine(self.env.practising(share), self.fused)
 
+    @abc.abstractmethod
     def __call__(
         self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
@@ -43,17 +50,41 @@ class Engine(eqx.Module):
         - `keys`: one per episode; all candidates share them.
         - `n_steps`: stop episodes here, if before the world's own limit.
         """
-        if self.fused and _on_gpu():
-            return fused_returns_on_gpu(candidates, self.env, keys, n_steps or self.env.n_steps)
-        if self.fused:
+
+
+class Engine(AbstractEngine):
+    """The engines for worlds that are pure functions."""
+
+    env: AbstractEnv
+    fused: bool = eqx.field(static=True)
+
+    @property
+    def traceable(self) -> bool:
+        return not self.fused or _on_gpu()
+
+    @property
+    def name(self) -> EngineName:
+        return "fused" if self.fused else "scan"
+
+    def practising(self, share: Float[Array, ""]) -> Engine:
+        return Engine(self.env.practising(share), self.fused)
+
+    def __call__(
+        self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
+    ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
+        if self.fused and not _on_gpu():  # which takes all cores by itself
             returns, made = fused_returns(candidates, self.env, keys, n_steps or self.env.n_steps)
             return jnp.asarray(returns), jnp.asarray(made.sum(), dtype=int)
 
-        def play(policy):
-            return episodes(policy, self.env, keys=keys, n_steps=n_steps)
+        def play(candidates, keys):
+            if self.fused:
+                return fused_returns_on_gpu(candidates, self.env, keys, n_steps or self.env.n_steps)
+            played = eqx.filter_vmap(
+                lambda policy: episodes(policy, self.env, keys=keys, n_steps=n_steps)
+            )(candidates)
+            return played.total, played.length.sum()
 
-        played = eqx.filter_vmap(play)(candidates)
-        return played.total, played.length.sum()
+        return over_devices(play, candidates, keys)
 
 
 def choose_engine(policy: AbstractPolicy, env: AbstractEnv, name: EngineName = "auto") -> Engine:

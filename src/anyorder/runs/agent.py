@@ -10,7 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from anyorder.envs import TASKS
+from anyorder.envs import is_task
 from anyorder.errors import UsageError
 from anyorder.policies import CONFIGS, POLICIES, AbstractPolicy
 from anyorder.runs.document import read_document, write_document
@@ -71,7 +71,7 @@ def load_agent(folder: Path) -> Agent:
     facts, tensors = read_document(path, KIND)
     try:
         task, kind = facts["task"], facts["policy"]
-        if kind not in POLICIES or task not in {*TASKS, "ant"}:
+        if kind not in POLICIES or not (is_task(task) or task == "ant"):
             raise UsageError(
                 f"{path} holds a {kind!r} policy for {task!r}, which this anyorder does not know: "
                 "upgrade with `pip install -U anyorder`."

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
-from anyorder.rollout import Engine, EngineName, choose_engine
+from anyorder.rollout import AbstractEngine, EngineName, choose_engine
 from anyorder.training.memory import Estimate, advice, estimate, in_words, machine_memory
 from anyorder.training.space import SpaceName, check_space, flatten, to_policy, to_vector
 
@@ -108,12 +108,12 @@ class Evolution(eqx.Module):
     """Evolves a policy: `state = init(key)`, then `state, metrics = update(state)` again and again."""
 
     policy: AbstractPolicy
-    engine: Engine
+    engine: AbstractEngine
     config: ESConfig = eqx.field(static=True)
     strategy: Any = eqx.field(static=True)
     parameters: Any = field(repr=False)
 
-    def __init__(self, policy: AbstractPolicy, engine: Engine, config: ESConfig):
+    def __init__(self, policy: AbstractPolicy, engine: AbstractEngine, config: ESConfig):
         """**Arguments:**
 
         - `policy`: gives the structure and, for a random start, the first centre.
@@ -147,7 +147,7 @@ class Evolution(eqx.Module):
         config, needs = self.config, self.needs()
         return (
             f"{needs.parameters:,} parameters, {config.algorithm}, {config.population} candidates x "
-            f"{config.episodes} episodes, {'fused' if self.engine.fused else 'scan'} rollout, "
+            f"{config.episodes} episodes, {self.engine.name} rollout, "
             f"about {in_words(needs.total)} of memory"
         )
 
@@ -278,7 +278,7 @@ def examination(config: ESConfig, generation: int, limit: int) -> Examination:
 
 
 def _generation(
-    evolution: Evolution, engine: Engine, state: ESState, n_episodes: int, n_steps: int
+    evolution: Evolution, engine: AbstractEngine, state: ESState, n_episodes: int, n_steps: int
 ) -> tuple[ESState, dict[str, Array]]:
     candidates, search, keys = _ask(evolution, state, n_episodes)
     returns, steps = _play(evolution, engine, candidates, keys, n_steps)
@@ -297,7 +297,7 @@ def _ask(evolution: Evolution, state: ESState, n_episodes: int):
 
 def _play(
     evolution: Evolution,
-    engine: Engine,
+    engine: AbstractEngine,
     vectors: Float[Array, "candidates numbers"],
     keys: Key[Array, " episodes"],
     n_steps: int | None = None,
