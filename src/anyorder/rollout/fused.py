@@ -12,25 +12,30 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder
+from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder, PerturbedEnv
 from anyorder.neurons import AttentionNeuron, AttentionNeuronConfig, sinusoidal_table
 from anyorder.policies import AbstractPolicy, InvariantPolicy, PlainPolicy
+from anyorder.sensors import Silent
 
 KERNEL_HIDDEN = 8
+OBSERVED = 5
 KERNEL_KNOWS = ("slots", "width", "bias", "score", "scaled", "remember", "gain", "stack", "top")
 """Settings of neurons whose values the kernel handles, some of them checked apart, or does not need."""
 
 
 def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     """What stands in the way of the compiled kernel for this pair, or None if nothing does."""
-    if type(env) is not CartPoleSwingUpHarder:
+    silent = isinstance(env, PerturbedEnv) and isinstance(env.perturbation, Silent)
+    if isinstance(env, PerturbedEnv) and not silent:
+        return f"the kernel knows no perturbation but silent sensors, not {type(env.perturbation).__name__}"
+    if type(env.env if isinstance(env, PerturbedEnv) else env) is not CartPoleSwingUpHarder:
         return f"{type(env).__name__} has no compiled step"
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         return "the kernel runs in single precision and double was asked for"
     if getattr(policy, "actions", None) == "discrete":
         return "the kernel knows continuous actions"
     if isinstance(policy, PlainPolicy):
-        return None
+        return "a two-layer network reads no extra sensors" if silent else None
     if not isinstance(policy, InvariantPolicy) or not isinstance(policy.neuron, AttentionNeuron):
         return f"{type(policy).__name__} has no compiled step"
     config = policy.neuron.config
@@ -43,8 +48,6 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     ]  # fmt: skip
     if config.score not in ("dot", "scaled-dot"):
         strange.append("score")
-    if config.gain not in (None, 1.0):
-        strange.append("gain")
     if strange or policy.hidden:
         return (
             f"the kernel knows tanh weights, {KERNEL_HIDDEN} LSTM units and no hidden layer, and "
@@ -63,7 +66,7 @@ def fused_returns(
     from anyorder.rollout.kernel import run_candidates  # compiles on first use
 
     gates, layer, readout = (np.asarray(part) for part in _pack_all(candidates))
-    starts = np.asarray(_start_states(env, keys))
+    starts = np.asarray(_start_states(env, keys, _fixed_gain(candidates)))
     returns = np.empty((layer.shape[0], starts.shape[0]), np.float32)
     made = np.empty(layer.shape[0], np.int64)
     neurons = isinstance(candidates, InvariantPolicy)
@@ -88,15 +91,31 @@ def fused_returns_on_gpu(
     )
     neurons = isinstance(candidates, InvariantPolicy)
     policy = partial(listen if neurons else react, layer.shape[1])
-    starts = _start_states(env, keys)
+    starts = _start_states(env, keys, _fixed_gain(candidates))
     return gpu_returns(weights, starts, n_steps, policy, neurons=neurons, interpret=interpret)
 
 
 @eqx.filter_jit
-def _start_states(env: AbstractEnv, keys: Key[Array, " episodes"]) -> Float[Array, "episodes 5"]:
-    states = jax.vmap(lambda key: env.reset(key).state)(keys)
-    start = (states.x, states.x_dot, states.theta, states.theta_dot, states.floor)
-    return jnp.stack(start, axis=1)
+def _start_states(
+    env: AbstractEnv, keys: Key[Array, " episodes"], gain: float | None
+) -> Float[Array, "episodes 6"]:
+    """State, lowest cos theta, and the gain on the code for as many sensors as are there."""
+
+    def start(key):
+        step = env.reset(key)
+        state = step.state.world if isinstance(env, PerturbedEnv) else step.state
+        there = jnp.maximum(step.sensors.present.sum(), OBSERVED)
+        factor = OBSERVED / there if gain is None else jnp.asarray(gain)
+        return jnp.stack([state.x, state.x_dot, state.theta, state.theta_dot, state.floor, factor])
+
+    return jax.vmap(start)(keys)
+
+
+def _fixed_gain(policy: AbstractPolicy) -> float | None:
+    """The gain a policy of sensory neurons has whatever its sensors, if so."""
+    if isinstance(policy, InvariantPolicy) and isinstance(policy.neuron, AttentionNeuron):
+        return policy.neuron.config.gain
+    return None
 
 
 @eqx.filter_jit

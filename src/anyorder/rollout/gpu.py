@@ -23,14 +23,16 @@ from anyorder.envs.cartpole import X_LIMIT, advance, reward_from
 BLOCK = 128
 """Episodes a block of threads plays."""
 OBSERVED = 5
+STARTS = 6
+"""Numbers an episode starts from: the state, lowest cos theta, gain on the code."""
 HIDDEN = 8
 
 Lanes = Array
 """One number per episode of the block."""
 Weight = Callable[[int], Array]
 """A candidate's weight by its place."""
-React = Callable[[Weight, list[Lanes], Lanes, Any], tuple[Lanes, Any]]
-"""One step of a policy: `action, memory = react(weight, sensors, previous_action, memory)`."""
+React = Callable[[Weight, list[Lanes], Lanes, Lanes, Any], tuple[Lanes, Any]]
+"""One step of a policy: `action, memory = react(weight, sensors, gain, previous_action, memory)`."""
 
 
 def tanh(x: Lanes) -> Lanes:
@@ -39,7 +41,7 @@ def tanh(x: Lanes) -> Lanes:
 
 
 def listen(
-    slots: int, weight: Weight, sensors: list[Lanes], action: Lanes, memory: Any
+    slots: int, weight: Weight, sensors: list[Lanes], gain: Lanes, action: Lanes, memory: Any
 ) -> tuple[Lanes, Any]:
     """Sensory neurons with tanh attention: `memory` holds h and c, by sensor and unit.
 
@@ -80,12 +82,12 @@ def listen(
             for k in range(1, HIDDEN):
                 score = score + row[k] * new_hidden[n][k]
             code = code + tanh(score) * sensors[n]
-        push = push + weight(readout + slot) * tanh(code)
+        push = push + weight(readout + slot) * tanh(gain * code)
     return tanh(push), (new_hidden, new_cells)
 
 
 def react(
-    units: int, weight: Weight, sensors: list[Lanes], action: Lanes, memory: Any
+    units: int, weight: Weight, sensors: list[Lanes], gain: Lanes, action: Lanes, memory: Any
 ) -> tuple[Lanes, Any]:
     """A two-layer network: layer (unit, input) with biases last, then readout."""
     inputs = len(sensors) + 1
@@ -101,7 +103,7 @@ def react(
 
 def _episodes(policy: React, neurons: bool, n_steps: int, weights, starts, zero, totals, lengths):
     """The kernel: one block of episodes of one candidate, from start to end."""
-    x, x_dot, theta, theta_dot, floor = (starts[k, :] for k in range(OBSERVED))
+    x, x_dot, theta, theta_dot, floor, gain = (starts[k, :] for k in range(STARTS))
     nothing = jnp.zeros_like(x)
     memory: Any = ()
     if neurons:
@@ -121,7 +123,7 @@ def _episodes(policy: React, neurons: bool, n_steps: int, weights, starts, zero,
         sin, cos = jnp.sin(theta), jnp.cos(theta)
         action, memory = policy(
             lambda place: weights[0, place + offset],
-            [x, x_dot, cos, sin, theta_dot], action, memory,
+            [x, x_dot, cos, sin, theta_dot], gain, action, memory,
         )  # fmt: skip
         state = advance(x, x_dot, theta, theta_dot, sin, cos, action)
         cos = jnp.cos(state[2])
@@ -142,7 +144,7 @@ def _episodes(policy: React, neurons: bool, n_steps: int, weights, starts, zero,
 
 def gpu_returns(
     weights: Float[Array, "candidates weights"],
-    starts: Float[Array, "episodes 5"],
+    starts: Float[Array, "episodes 6"],
     n_steps: int,
     policy: React,
     *,
@@ -159,7 +161,9 @@ def gpu_returns(
     """
     candidates, episodes = weights.shape[0], starts.shape[0]
     blocks = pl.cdiv(episodes, BLOCK)
-    idle = jnp.tile(jnp.array([[2 * X_LIMIT, 0.0, 0.0, 0.0, 2.0]]), (blocks * BLOCK - episodes, 1))
+    idle = jnp.tile(
+        jnp.array([[2 * X_LIMIT, 0.0, 0.0, 0.0, 2.0, 1.0]]), (blocks * BLOCK - episodes, 1)
+    )
     padded = jnp.concatenate([starts, idle.astype(starts.dtype)]).T
     filled = jax.ShapeDtypeStruct((candidates, blocks * BLOCK), jnp.float32)
     totals, lengths = pl.pallas_call(
@@ -168,7 +172,7 @@ def gpu_returns(
         grid=(candidates, blocks),
         in_specs=[
             pl.BlockSpec((1, weights.shape[1]), lambda c, b: (c, 0)),
-            pl.BlockSpec((OBSERVED, BLOCK), lambda c, b: (0, b)),
+            pl.BlockSpec((STARTS, BLOCK), lambda c, b: (0, b)),
             pl.BlockSpec((1,), lambda c, b: (0,)),
         ],
         out_specs=(

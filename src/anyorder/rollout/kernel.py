@@ -50,8 +50,8 @@ def remember(gates, inputs, action, h, c, h_new):
 
 
 @njit(**OPTIONS)
-def attend(scores, readout, inputs, h, code, action):
-    """The code tanh(scores) @ inputs, slot by slot, and the action read out of it."""
+def attend(scores, readout, inputs, h, gain, code, action):
+    """The code gain * tanh(scores) @ inputs, slot by slot, and the action read out of it."""
     slots = scores.shape[0]
     for lane in range(LANES):
         action[lane] = readout[slots]
@@ -65,7 +65,7 @@ def attend(scores, readout, inputs, h, code, action):
                     s += scores[m, k] * h[n, k, lane]
                 code[lane] += fast_tanh(s) * inputs[n, lane]
         for lane in range(LANES):
-            action[lane] += readout[m] * fast_tanh(code[lane])
+            action[lane] += readout[m] * fast_tanh(gain[lane] * code[lane])
     for lane in range(LANES):
         action[lane] = fast_tanh(action[lane])
 
@@ -118,11 +118,11 @@ def advance(state, inputs, action, floor, total, left, done):
 
 
 @njit(**OPTIONS)
-def seat(lane, start, state, floor, memory, action, total, left, n_steps):
+def seat(lane, start, state, floor, gain, memory, action, total, left, n_steps):
     """Begin an episode in a lane."""
     state[0, lane], state[1, lane] = start[0], start[1]
     state[2, lane], state[3, lane] = wrap(start[2]), start[3]
-    floor[lane] = start[4]
+    floor[lane], gain[lane] = start[4], start[5]
     memory[:, :, :, lane] = ZERO
     action[lane] = ZERO
     total[lane] = ZERO
@@ -136,11 +136,11 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
     state, inputs = np.zeros((4, LANES), F), np.zeros((OBSERVED, LANES), F)
     memory = np.zeros((3, OBSERVED, HIDDEN, LANES), F)  # c, and h before and after the step
     action, total, left = np.zeros(LANES, F), np.zeros(LANES, F), np.zeros(LANES, F)
-    floor = np.zeros(LANES, F)
+    floor, gain = np.zeros(LANES, F), np.zeros(LANES, F)
     done, code, owner = np.zeros(LANES, F), np.zeros(LANES, F), np.full(LANES, -1)
     waiting, running, made, now = 0, 0, 0, 1
     for lane in range(min(LANES, episodes)):
-        seat(lane, starts[waiting], state, floor, memory, action, total, left, n_steps)
+        seat(lane, starts[waiting], state, floor, gain, memory, action, total, left, n_steps)
         owner[lane] = waiting
         waiting += 1
         running += 1
@@ -149,7 +149,7 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
         if neurons:
             remember(gates, inputs, action, memory[now], memory[0], memory[3 - now])
             now = 3 - now
-            attend(layer, readout, inputs, memory[now], code, action)
+            attend(layer, readout, inputs, memory[now], gain, code, action)
         else:
             react(layer, readout, inputs, action)
         made += running
@@ -166,7 +166,7 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
                     running += 1
                     waiting += 1
                 start = starts[max(owner[lane], 0)]  # an idle lane plays on, unheard
-                seat(lane, start, state, floor, memory, action, total, left, n_steps)
+                seat(lane, start, state, floor, gain, memory, action, total, left, n_steps)
     return made
 
 
@@ -180,7 +180,7 @@ def run_candidates(neurons, gates, layer, readout, starts, n_steps, returns, mad
     - `gates`: (candidates, HIDDEN, 4, HIDDEN + 3), ordered i f g o; unused without neurons.
     - `layer`: (candidates, slots, HIDDEN + 1) scores, or (candidates, units, OBSERVED + 1) weights.
     - `readout`: (candidates, slots or units, + 1 for the bias).
-    - `starts`: (episodes, 5) state and lowest cos theta; `returns`: (candidates, episodes).
+    - `starts`: (episodes, 6) state, lowest cos theta, gain on the code; `returns`: (candidates, episodes).
     - `made`: (candidates,) steps taken.
     """
     for index in prange(layer.shape[0]):

@@ -19,6 +19,7 @@ from anyorder.sensors.perturb import (
     chain,
 )
 from anyorder.sensors.shuffle_at import ShuffleAt
+from anyorder.sensors.silent import Silent
 from anyorder.sensors.spec import PERTURBATIONS, perturbation_named
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Sensors",
     "Shuffle",
     "ShuffleAt",
+    "Silent",
     "Unchanged",
     "chain",
     "over_signal",

@@ -20,6 +20,7 @@ from anyorder.sensors.perturb import (
     Unchanged,
     chain,
 )
+from anyorder.sensors.silent import Silent
 
 PERTURBATIONS: dict[str, type[AbstractPerturbation]] = {
     "unchanged": Unchanged,
@@ -31,6 +32,7 @@ PERTURBATIONS: dict[str, type[AbstractPerturbation]] = {
     "flicker": Flicker,
     "rescale": Rescale,
     "flip": Flip,
+    "silent": Silent,
     "ordeal": Ordeal,
 }
 """By name. Numbers after a name fill its settings in order."""
