@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_TEST := $(VENV)/.ready-test
 
 .PHONY: demo test benchmark setup extras lock clean
 .DEFAULT_GOAL := demo
@@ -36,9 +37,15 @@ $(READY): pyproject.toml requirements.lock
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-extras: $(READY)-test
+# Other people's frameworks, which only the tests need. They stay out of the lock because torch would bring
+# gigabytes for graphics cards into it; the rest is installed alone, as all it needs is there.
+extras: $(READY_TEST)
 
-$(READY)-test: requirements-extras.txt $(READY)
+$(READY_TEST): $(READY) requirements-extras.txt
+	@echo 'Adding torch, stable-baselines3, onnxruntime, Ray and MuJoCo for the tests.'
+	@$(BIN)/pip install -qq --disable-pip-version-check torch==2.13.0
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps \
+		stable-baselines3==2.9.2 onnx==1.23.2 onnxruntime==1.31.1 flatbuffers==25.12.19
 	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements-extras.txt
 	@touch $@
 

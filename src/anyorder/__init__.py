@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from anyorder.envs import CartPoleSwingUpHarder, PerturbedEnv
     from anyorder.errors import UsageError
-    from anyorder.front import evaluate, load
+    from anyorder.front import audit, evaluate, load
     from anyorder.neurons import AttentionNeuron, AttentionNeuronConfig
     from anyorder.policies import InvariantConfig, InvariantPolicy, PlainPolicy
     from anyorder.rollout import rollout
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _HOME = {
     "anyorder.envs": ("CartPoleSwingUpHarder", "PerturbedEnv"),
     "anyorder.errors": ("UsageError",),
-    "anyorder.front": ("evaluate", "load"),
+    "anyorder.front": ("audit", "evaluate", "load"),
     "anyorder.neurons": ("AttentionNeuron", "AttentionNeuronConfig"),
     "anyorder.policies": ("InvariantConfig", "InvariantPolicy", "PlainPolicy"),
     "anyorder.rollout": ("rollout",),
@@ -50,6 +50,7 @@ __all__ = [
     "Sensors",
     "Shuffle",
     "UsageError",
+    "audit",
     "chain",
     "evaluate",
     "load",

@@ -1,4 +1,4 @@
-"""The two things people do first: load an agent, and see how good it is."""
+"""What people do first: load an agent, see how good it is, and how much it depends on order."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from anyorder.evaluation import (
     success_of,
     summarize,
 )
+from anyorder.evaluation.audit import Audit
+from anyorder.evaluation.audit import audit as audit_policy
 from anyorder.oracle import Oracle
 from anyorder.policies import AbstractPolicy
 from anyorder.rollout.processes import ProcessPool
@@ -49,3 +51,19 @@ def evaluate(
         )
         returns = np.concatenate(list(batches))
     return summarize(returns, threshold=success_of(task), seed=seed)
+
+
+def audit(
+    policy: AbstractPolicy,
+    *,
+    task: str = "cartpole",
+    episodes: int | None = None,
+    seed: int = EVALUATION_SEED,
+) -> Audit:
+    """Measure how much a policy depends on the order of its sensors: `audit(policy).verdict`.
+
+    It takes about a minute; `episodes` of each trial make it shorter or surer.
+    """
+    return audit_policy(
+        policy, env_named(task), key=jax.random.key(seed), task=task, episodes=episodes
+    )

@@ -79,7 +79,9 @@ def anyorder_modules(cwd):
     return set(done.stdout.split("#")[-1].split())
 
 
-@pytest.mark.parametrize("command", ["train", "evaluate", "report", "zoo", "import", "demo"])
+@pytest.mark.parametrize(
+    "command", ["train", "evaluate", "audit", "report", "zoo", "import", "demo"]
+)
 def test_every_command_explains_itself(command, tmp_path):
     text = anyorder(command, "--help", cwd=tmp_path).stdout
     assert len(text.splitlines()) > 8

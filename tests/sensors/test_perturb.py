@@ -10,8 +10,10 @@ from anyorder.sensors import (
     Double,
     Drop,
     Flicker,
+    Flip,
     Noise,
     Ordeal,
+    Rescale,
     Reshuffle,
     Sensors,
     Shuffle,
@@ -28,6 +30,8 @@ EXAMPLES = {
     "drop": Drop(2),
     "flicker": Flicker(0.5, 4),
     "ordeal": Ordeal(5),
+    "rescale": Rescale(0.5, 2),
+    "flip": Flip(2),
 }
 SENSORS = Sensors.of([1.0, 2.0, 3.0, 4.0, 5.0])
 
@@ -149,3 +153,18 @@ def test_parts_of_a_chain_do_not_share_randomness():
 def test_nonsense_is_refused_with_a_reason(make):
     with pytest.raises(ValueError, match=r"got|Cannot"):
         make()
+
+
+def test_rescaled_and_flipped_sensors_are_as_many_as_asked():
+    for seed in range(20):
+        halved, turned = see(Rescale(0.5, 2), seed, 3), see(Flip(1), seed, 3)
+        factors = np.asarray(halved.values / SENSORS.values)
+        assert sorted(factors) == [0.5, 0.5, 1, 1, 1]
+        assert sorted(np.asarray(turned.values / SENSORS.values)) == [-1, 1, 1, 1, 1]
+        assert halved.present.all()
+        assert turned.present.all()
+    for wrong in (lambda: Rescale(float("nan")), lambda: Rescale(2.0, -1), lambda: Flip(-1)):
+        with pytest.raises(ValueError, match="affected >= 0"):
+            wrong()
+    with pytest.raises(ValueError, match="Cannot change 6 of 5"):
+        Flip(6).draw(jax.random.key(0), 5, 1)

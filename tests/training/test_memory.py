@@ -1,4 +1,4 @@
-from anyorder.training import advice, estimate, in_words, machine_memory
+from anyorder.training.memory import advice, estimate, in_words, machine_memory
 
 
 def test_full_cma_is_advised_against_where_its_matrices_will_not_fit():

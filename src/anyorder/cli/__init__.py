@@ -8,6 +8,7 @@ import sys
 COMMANDS = {
     "train": "train an agent: anyorder train cartpole --out runs/first",
     "evaluate": "test an agent: anyorder evaluate cartpole --protocol paper",
+    "audit": "how much does the order matter? anyorder audit cartpole --html audit.html",
     "report": "compare runs in one page: anyorder report runs/* --out report.html",
     "bench": "time a generation beside EvoJAX's and a plain PyTorch loop's",
     "zoo": "list the agents that come with anyorder",

@@ -81,16 +81,16 @@ def main(arguments: list[str]) -> None:
     console.print(f"\nWritten: {', '.join(written)}", markup=False)
 
 
-def check_free(path: Path, marker: str | None) -> None:
-    """Refuse a file that is not an earlier report: a page with the marker, or a report's JSON."""
+def check_free(path: Path, marker: str | None, kind: str = "report") -> None:
+    """Refuse a file that is not an earlier one of ours: a page with the marker, or JSON of this kind."""
     if not path.exists():
         return
     try:
         text = path.read_text()
-        ours = marker in text[:1000] if marker else json.loads(text)["kind"] == "report"
+        ours = marker in text[:1000] if marker else json.loads(text)["kind"] == kind
     except (OSError, ValueError, TypeError, KeyError):
         ours = False
     if not ours:
         raise UsageError(
-            f"{path} is there and no report of anyorder: give another file. Nothing was overwritten."
+            f"{path} is there and no {kind} of anyorder: give another file. Nothing was overwritten."
         )

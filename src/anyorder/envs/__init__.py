@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from anyorder.envs.base import AbstractEnv, EnvState, Step
 from anyorder.envs.cartpole import CartPoleSwingUpHarder
+from anyorder.envs.delayed import DelayedEnv, DelayedState
 from anyorder.envs.discrete import DiscreteActions
 from anyorder.envs.hosted import PREFIX, GymnasiumEnv, hosted
 from anyorder.envs.perturbed import PerturbedEnv
@@ -33,6 +34,8 @@ __all__ = [
     "TASKS",
     "AbstractEnv",
     "CartPoleSwingUpHarder",
+    "DelayedEnv",
+    "DelayedState",
     "DiscreteActions",
     "EnvState",
     "GymnasiumEnv",

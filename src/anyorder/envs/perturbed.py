@@ -66,12 +66,15 @@ class PerturbedEnv(AbstractEnv):
 
     def origins(self, state: PerturbedState) -> Int[Array, " sensors"]:
         """Which of the world's sensors each of the agent's shows; -1 for those that show none."""
-        silent, named = (
+        numbers = 1.0 + jnp.arange(self.env.n_sensors)
+        silent, one, named = (
             self.perturbation.apply(state.plan, Sensors.of(readings), state.time)
-            for readings in (jnp.zeros(self.env.n_sensors), 1 + jnp.arange(self.env.n_sensors))
+            for readings in (jnp.zeros_like(numbers), jnp.ones_like(numbers), numbers)
         )
-        number = jnp.round(named.values - silent.values).astype(int)  # 0 for what is made up
-        return jnp.where(named.present, number - 1, -1)
+        factor = one.values - silent.values  # 0 for what is made up
+        shown = jnp.where(factor == 0, 1, factor)
+        number = jnp.round((named.values - silent.values) / shown).astype(int)
+        return jnp.where(named.present & (factor != 0), number - 1, -1)
 
     def _perturb(self, step: Step, plan: Plan, time: Int[Array, ""]) -> Step:
         return Step(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from anyorder.report.cells import Cell
 from anyorder.report.curves import Against, Centre, along, curve
 from anyorder.report.recording import Recording
+from anyorder.report.svg import COLOURS, INK_MARK, RULE_MARK, SERIES_MARK, drawing, for_a_page
 from anyorder.report.tables import HEADINGS
 
 INK, ACCENT, QUIET = "#30456b", "#d1652d", "#9aa5b8"
@@ -118,7 +116,6 @@ def _finish(figure: Figure, axes: Any, path: Path) -> None:
 
 DASHES = ("", "6 3", "2 2")
 """Lines of the 1st, 9th and 17th method on; each has a colour of its own among COLOURS."""
-COLOURS = 8
 
 
 def curves_over_seeds(cells: Sequence[Cell], against: Against, centre: Centre) -> str:
@@ -129,7 +126,7 @@ def curves_over_seeds(cells: Sequence[Cell], against: Against, centre: Centre) -
     """
     ends = [along(run, against)[-1] for cell in cells for run in cell.tested]
     unit, name = _unit(max(ends, default=1.0), against)
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": against, "font.size": 11}):
+    with for_a_page(against):
         figure = Figure(figsize=(5.6, 4), layout="constrained")
         axes = figure.subplots()
         faint = min(
@@ -150,12 +147,9 @@ def curves_over_seeds(cells: Sequence[Cell], against: Against, centre: Centre) -
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(RULE_MARK)
-        file = StringIO()
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    return _for_a_page(file.getvalue(), against)
+        return drawing(figure, against)
 
 
-INK_MARK, RULE_MARK, SERIES_MARK = "#010101", "#020202", "#0300"
 UNEVEN = 20
 """Where the longest run is this many times the shortest, the axis is logarithmic."""
 
@@ -200,15 +194,3 @@ def _unit(longest: float, against: Against) -> tuple[float, str]:
             (0.0, 1.0, "environment steps"),
         )
     return next((unit, name) for least, unit, name in units if longest >= least)
-
-
-def _for_a_page(svg: str, prefix: str) -> str:
-    """The drawing without its file's header, in the page's colours, its ids apart from others'."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
-    svg = re.sub(
-        r'(<svg[^>]*?) width="[^"]*"', r"\1", re.sub(r' height="[^"]*pt"', "", svg, count=1)
-    )
-    svg = re.sub(rf"{SERIES_MARK}(\w\w)\b", lambda mark: f"var(--c{int(mark[1], 16)})", svg)
-    return svg.replace(INK_MARK, "var(--ink)").replace(RULE_MARK, "var(--rule)")

@@ -10,7 +10,8 @@ from typing import Any
 from anyorder.report.amounts import count, duration, number
 from anyorder.report.cells import Cell, Run
 from anyorder.report.comparison import AXES, Comparison
-from anyorder.report.figures import COLOURS, DASHES, curves_over_seeds
+from anyorder.report.figures import DASHES, curves_over_seeds
+from anyorder.report.svg import COLOURS
 from anyorder.report.tables import Table
 
 MARKER = '<meta name="generator" content="anyorder report">'

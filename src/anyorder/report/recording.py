@@ -21,7 +21,7 @@ class Recording:
 
     sensors: Float[np.ndarray, "steps sensors"]
     weights: Float[np.ndarray, "steps slots sensors"]
-    code: Float[np.ndarray, "steps slots"]
+    code: Float[np.ndarray, "steps numbers"]
     reward: Float[np.ndarray, " steps"]
     order: Int[np.ndarray, "steps sensors"]
     """Which of the world's sensors came in on each wire."""
@@ -52,7 +52,7 @@ def _play(policy: AbstractPolicy, env: PerturbedEnv, key: PRNGKeyArray):
     def record(step, decision):
         wires = Sensors.of(jax.numpy.arange(env.env.n_sensors))
         order = env.perturbation.apply(step.state.plan, wires, step.state.time).values
-        return step.sensors.values, decision.weights, decision.code, step.reward, order
+        return step.sensors.values, decision.weights, decision.code.ravel(), step.reward, order
 
     return rollout(policy, env, key=key, record=record)
 

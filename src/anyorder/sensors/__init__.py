@@ -1,5 +1,6 @@
 """What an agent reads, and what can happen to it on the way."""
 
+from anyorder.sensors.jitter import Jitter
 from anyorder.sensors.observation import Sensors, over_signal
 from anyorder.sensors.ordeal import Ordeal
 from anyorder.sensors.perturb import (
@@ -8,13 +9,16 @@ from anyorder.sensors.perturb import (
     Double,
     Drop,
     Flicker,
+    Flip,
     Noise,
     Plan,
+    Rescale,
     Reshuffle,
     Shuffle,
     Unchanged,
     chain,
 )
+from anyorder.sensors.shuffle_at import ShuffleAt
 from anyorder.sensors.spec import PERTURBATIONS, perturbation_named
 
 __all__ = [
@@ -24,12 +28,16 @@ __all__ = [
     "Double",
     "Drop",
     "Flicker",
+    "Flip",
+    "Jitter",
     "Noise",
     "Ordeal",
     "Plan",
+    "Rescale",
     "Reshuffle",
     "Sensors",
     "Shuffle",
+    "ShuffleAt",
     "Unchanged",
     "chain",
     "over_signal",

@@ -20,9 +20,9 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree, UInt32
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
-from anyorder.sensors.observation import Sensors
+from anyorder.sensors.observation import Sensors, over_signal
 
 Plan = PyTree
 """What will happen to the sensors in one episode, as plain arrays."""
@@ -181,6 +181,48 @@ class Flicker(AbstractPerturbation):
         return sensors.only(plan[_phase(step, self.every, plan.shape[0])])
 
 
+class Rescale(AbstractPerturbation):
+    """`affected` randomly chosen sensors read `factor` times what they should, all episode long."""
+
+    factor: float = eqx.field(static=True, default=2.0)
+    affected: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self):
+        if self.affected < 0 or not math.isfinite(self.factor):
+            raise ValueError(
+                "Rescale needs a finite factor and affected >= 0, "
+                f"got {self.factor} and {self.affected}."
+            )
+
+    def count(self, n_sensors: int) -> int:
+        return n_sensors
+
+    def draw(self, key: PRNGKeyArray, n_sensors: int, n_steps: int) -> Float[Array, " sensors"]:
+        return _factors(key, n_sensors, self.affected, self.factor)
+
+    def apply(self, plan: Plan, sensors: Sensors, step: int | Int[Array, ""]) -> Sensors:
+        return _scaled(plan, sensors)
+
+
+class Flip(AbstractPerturbation):
+    """`affected` randomly chosen sensors read with the wrong sign, all episode long."""
+
+    affected: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self):
+        if self.affected < 0:
+            raise ValueError(f"Flip needs affected >= 0, got {self.affected}.")
+
+    def count(self, n_sensors: int) -> int:
+        return n_sensors
+
+    def draw(self, key: PRNGKeyArray, n_sensors: int, n_steps: int) -> Float[Array, " sensors"]:
+        return _factors(key, n_sensors, self.affected, -1.0)
+
+    def apply(self, plan: Plan, sensors: Sensors, step: int | Int[Array, ""]) -> Sensors:
+        return _scaled(plan, sensors)
+
+
 class Chain(AbstractPerturbation):
     """Several perturbations, each working on what the one before it leaves."""
 
@@ -207,6 +249,21 @@ class Chain(AbstractPerturbation):
 def chain(*parts: AbstractPerturbation) -> Chain:
     """`chain(Double(), Shuffle())`: first double the sensors, then shuffle them."""
     return Chain(parts)
+
+
+def _factors(
+    key: PRNGKeyArray, n_sensors: int, affected: int, factor: float
+) -> Float[Array, " sensors"]:
+    """`factor` for as many sensors as are affected, 1 for the others."""
+    if affected > n_sensors:
+        raise ValueError(f"Cannot change {affected} of {n_sensors} sensors.")
+    return jnp.where(jax.random.permutation(key, n_sensors) < affected, factor, 1.0)
+
+
+def _scaled(factors: Float[Array, " sensors"], sensors: Sensors) -> Sensors:
+    """The sensors, each reading its factor times what it should."""
+    values = sensors.values * over_signal(factors.astype(sensors.values.dtype), sensors.values)
+    return Sensors(values, sensors.present)
 
 
 def _phases(n_steps: int, every: int) -> int:

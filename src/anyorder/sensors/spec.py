@@ -12,7 +12,9 @@ from anyorder.sensors.perturb import (
     Double,
     Drop,
     Flicker,
+    Flip,
     Noise,
+    Rescale,
     Reshuffle,
     Shuffle,
     Unchanged,
@@ -27,6 +29,8 @@ PERTURBATIONS: dict[str, type[AbstractPerturbation]] = {
     "noise": Noise,
     "drop": Drop,
     "flicker": Flicker,
+    "rescale": Rescale,
+    "flip": Flip,
     "ordeal": Ordeal,
 }
 """By name. Numbers after a name fill its settings in order."""

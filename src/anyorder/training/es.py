@@ -268,7 +268,7 @@ def examination(config: ESConfig, generation: int, limit: int) -> Examination:
     stage = min(STAGES * generation // config.generations, STAGES - 1) / (STAGES - 1)
 
     def along(first: float | int, last: float | int) -> float:
-        return first + (last - first) * stage
+        return first * (1 - stage) + last * stage  # exact at both ends
 
     return Examination(
         episodes=round(along(config.episodes, config.final_episodes or config.episodes)),
