@@ -37,16 +37,14 @@ $(READY): pyproject.toml requirements.lock
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-# Other people's frameworks, which only the tests need. They stay out of the lock because torch would bring
-# gigabytes for graphics cards into it; the rest is installed alone, as all it needs is there.
+# Other people's frameworks and simulators, which only the tests need. They stay out of the lock because
+# torch would bring gigabytes for graphics cards into it; the rest is listed with all it needs.
 extras: $(READY_TEST)
 
-$(READY_TEST): $(READY) requirements-extras.txt
-	@echo 'Adding torch, stable-baselines3, onnxruntime, Ray and MuJoCo for the tests.'
+$(READY_TEST): requirements-extras.txt $(READY)
+	@echo 'Adding torch, stable-baselines3, onnxruntime, MuJoCo and Ray for the tests.'
 	@$(BIN)/pip install -qq --disable-pip-version-check torch==2.13.0
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps \
-		stable-baselines3==2.9.2 onnx==1.23.2 onnxruntime==1.31.1 flatbuffers==25.12.19
-	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements-extras.txt
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps -r requirements-extras.txt
 	@touch $@
 
 lock:

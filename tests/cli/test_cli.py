@@ -80,7 +80,7 @@ def anyorder_modules(cwd):
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "evaluate", "audit", "report", "zoo", "import", "demo"]
+    "command", ["train", "evaluate", "audit", "report", "study", "zoo", "import", "demo"]
 )
 def test_every_command_explains_itself(command, tmp_path):
     text = anyorder(command, "--help", cwd=tmp_path).stdout

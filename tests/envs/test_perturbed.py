@@ -104,5 +104,6 @@ def test_a_perturbation_that_does_not_fit_is_refused_at_once():
 
 def test_the_exercise_is_perturbed_as_well():
     world = PerturbedEnv(WORLD, Shuffle()).practising(jnp.ones(()))
+    assert isinstance(world.env, CartPoleSwingUpHarder)
     assert world.env.practice == 1
     assert world.perturbation == Shuffle()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.probes import Countdown
 
-from anyorder.envs import CartPoleSwingUpHarder
-from anyorder.evaluation import PAPER, PROTOCOLS, SUITES, protocol_returns
+from anyorder.envs import TASKS, CartPoleSwingUpHarder
+from anyorder.evaluation import PAPER, PROTOCOLS, SUCCESS, SUITES, protocol_returns
 from anyorder.policies import InvariantPolicy, PlainPolicy
 
 
@@ -49,3 +49,7 @@ def test_every_protocol_plays_every_episode(protocol):
         )
     )
     np.testing.assert_array_equal(np.concatenate(batches), np.full(5, 3.0))
+
+
+def test_every_world_knows_what_success_is():
+    assert set(SUCCESS) == set(TASKS)

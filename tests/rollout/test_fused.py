@@ -87,3 +87,40 @@ def test_what_the_kernel_cannot_do_is_said():
     with pytest.raises(ValueError, match="tanh weights"):
         choose_engine(softmax, ENV, "fused")
     assert not choose_engine(softmax, ENV).fused
+
+
+STRANGE: dict[str, AttentionNeuronConfig] = {
+    "memory": AttentionNeuronConfig(memory="gru"),
+    "kind": AttentionNeuronConfig(kind="encoder"),
+    "key map": AttentionNeuronConfig(key_map="relu"),
+    "score": AttentionNeuronConfig(score="cosine"),
+    "weighting": AttentionNeuronConfig(weighting="sigmoid"),
+    "queries": AttentionNeuronConfig(queries="learned"),
+    "heads": AttentionNeuronConfig(heads=2),
+    "self-attention": AttentionNeuronConfig(self_attention=True),
+    "previous action": AttentionNeuronConfig(previous_action=False),
+    "gain": AttentionNeuronConfig(gain=0.5),
+    "hidden": AttentionNeuronConfig(hidden=4),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_what_the_kernel_does_not_know_it_leaves_to_the_scan(name):
+    policy = InvariantPolicy(5, 1, InvariantConfig(STRANGE[name]), key=jax.random.key(0))
+    assert not choose_engine(policy, ENV, "auto").fused
+    with pytest.raises(ValueError, match="No fused rollout"):
+        choose_engine(policy, ENV, "fused")
+
+
+def test_two_names_of_divided_scores_are_one_to_the_kernel():
+    returns = []
+    for neuron in (AttentionNeuronConfig(scaled=True), AttentionNeuronConfig(score="scaled-dot")):
+
+        def make(key, neuron=neuron):
+            return InvariantPolicy(5, 1, InvariantConfig(neuron), key=key)
+
+        keys = jax.random.split(jax.random.key(1), 4)
+        returns.append(
+            choose_engine(candidates_of(make, 2), ENV, "fused")(candidates_of(make, 2), keys, 50)[0]
+        )
+    np.testing.assert_array_equal(*returns)

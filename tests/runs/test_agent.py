@@ -64,3 +64,28 @@ def test_configs_survive_json():
     config = InvariantConfig(AttentionNeuronConfig(slots=3, gain=0.25), hidden=9)
     again = json.loads(json.dumps(dataclasses.asdict(config)))
     assert config_from(InvariantConfig, again) == config
+
+
+def test_an_agent_from_before_there_was_a_choice_is_read_as_the_paper_has_it(tmp_path):
+    policy = POLICIES["head"]
+    save_agent(Agent(policy, "cartpole", 7), tmp_path)
+    path = tmp_path / "agent.json"
+    facts = json.loads(path.read_text())
+    old = ("slots", "memory", "stack", "hidden", "width", "weighting", "bias", "scaled", "remember")
+    neuron = facts["config"]["neuron"]
+    facts["config"]["neuron"] = {name: neuron[name] for name in (*old, "gain")}
+    path.write_text(json.dumps(facts))
+    assert load_agent(tmp_path).policy.config == policy.config
+
+
+def test_an_agent_with_choices_of_its_own_comes_back(tmp_path):
+    neuron = AttentionNeuronConfig(
+        memory="transformer", score="additive", key_map="gated", queries="learned", heads=2
+    )
+    policy = InvariantPolicy(5, 1, InvariantConfig(neuron), key=jax.random.key(3))
+    save_agent(Agent(policy, "cartpole", 5), tmp_path)
+    found = load_agent(tmp_path).policy
+    sensors = Sensors.of(np.linspace(-1, 1, 5))
+    np.testing.assert_array_equal(
+        policy(sensors, policy.init(5))[0], found(sensors, found.init(5))[0]
+    )

@@ -10,6 +10,7 @@ COMMANDS = {
     "evaluate": "test an agent: anyorder evaluate cartpole --protocol paper",
     "audit": "how much does the order matter? anyorder audit cartpole --html audit.html",
     "report": "compare runs in one page: anyorder report runs/* --out report.html",
+    "study": "run an experiment: anyorder study nla, anyorder study encoders",
     "bench": "time a generation beside EvoJAX's and a plain PyTorch loop's",
     "zoo": "list the agents that come with anyorder",
     "import": "turn released weights into an agent: anyorder import cartpole_pi.npz",

@@ -66,7 +66,8 @@ class TrainOptions:
     """Options of `anyorder train`."""
 
     task: Annotated[str, tyro.conf.Positional]
-    """The world to learn: cartpole; cartpole-discrete, whose pushes are choices; or one of Gymnasium's, as
+    """The world to learn: cartpole; cartpole-discrete, whose pushes are choices; channels,
+    channels-discrete, recall or movers, small ones that need attention; or one of Gymnasium's, as
     gym:Pendulum-v1."""
     method: Literal["es", "ppo", "dqn", "clone"] = "es"
     """How to learn: es (evolution), ppo (by gradient, through memory), dqn (deep Q-learning, for

@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from anyorder.neurons import AbstractNeuron, AttentionNeuron, RelationalNeuron, StackedNeuron
+from anyorder.neurons import AbstractNeuron, RelationalNeuron
 from anyorder.neurons.base import Message
-from anyorder.neurons.vector import gain
+from anyorder.neurons.sensory import AbstractSensoryNeuron
 from anyorder.policies import AbstractPolicy
 from anyorder.sensors import Sensors
 
@@ -97,8 +97,8 @@ def gathered(
 ) -> Float[Array, "slots *features"] | None:
     """The code that these weights make of the readings; None for a layer we do not know that of."""
     readings = sensors.readings()
-    if isinstance(neuron, AttentionNeuron | StackedNeuron):
-        return gain(neuron.config, neuron.usual_sensors, sensors) * (weights @ readings)
+    if isinstance(neuron, AbstractSensoryNeuron):  # some of these do otherwise, which is tried out
+        return neuron.gain(sensors) * (weights @ readings)
     if isinstance(neuron, RelationalNeuron):
         rate = neuron.config.rate * message.memory.change
         return weights @ jnp.stack([readings, rate, jnp.ones_like(readings)], axis=1)

@@ -50,7 +50,14 @@ SUITES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Several tests under one name."""
 
-SUCCESS = {"cartpole": 500.0, "cartpole-discrete": 500.0}
+SUCCESS = {
+    "cartpole": 500.0,
+    "cartpole-discrete": 500.0,
+    "channels": 12.0,
+    "channels-discrete": 12.0,
+    "recall": 0.9,
+    "movers": 10.0,
+}
 """The return above which an episode counts as a success."""
 
 

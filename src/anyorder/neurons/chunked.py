@@ -32,12 +32,13 @@ def listen_in_chunks(
     chunk: int = CHUNK,
 ) -> tuple[Float[Array, " slots"], CellMemory]:
     """What `neuron(sensors, previous_action, memory)` says: the code and the neurons' new memory."""
+    _check(neuron)
     chunk = min(chunk, sensors.n_sensors)
     parts = _cut((sensors.readings(), sensors.present, memory), chunk)
 
     def absorb(sums, part):
         readings, present, memory = part
-        memory = neuron._remember(readings, present, previous_action, memory)
+        memory = neuron._remember(readings, present, neuron.told(previous_action), memory)
         return _add(neuron, sums, memory[0], readings, present), memory
 
     sums, memory = jax.lax.scan(absorb, _nothing(neuron), parts)
@@ -78,13 +79,14 @@ def listen_ragged(
     The work follows the sensors there are, however unevenly agents have them; nothing is padded to the
     longest. `memory` is `neuron.init(ragged.sensors.n_sensors)` at first.
     """
+    _check(neuron)
     sensors, agents = ragged.sensors, ragged.n_agents
     chunk = min(chunk, sensors.n_sensors)
     parts = _cut((sensors.readings(), sensors.present, ragged.owners, memory), chunk)
 
     def remember(reading, present, action, memory):
         one = jax.tree.map(lambda leaf: leaf[None], (reading, present, memory))
-        new = neuron._remember(one[0], one[1], action, one[2])
+        new = neuron._remember(one[0], one[1], neuron.told(action), one[2])
         return jax.tree.map(lambda leaf: leaf[0], new)
 
     def absorb(sums, part):
@@ -126,6 +128,15 @@ def _nothing(neuron: AttentionNeuron) -> Sums:
     return zeros + LOWEST, zeros, zeros
 
 
+def _check(neuron: AttentionNeuron) -> None:
+    """Raise ValueError for attention that needs all sensors at once."""
+    config = neuron.config
+    if config.heads > 1 or config.self_attention or config.weighting not in ("tanh", "softmax"):
+        raise ValueError(
+            "Only one head of tanh or softmax weights, without self-attention, goes in chunks."
+        )
+
+
 def _add(
     neuron: AttentionNeuron,
     sums: Sums,
@@ -136,7 +147,7 @@ def _add(
 ) -> Sums:
     """The sums with a chunk's sensors added, all to one agent's or each to its owner's."""
     highest, total, weighted = sums
-    scores = neuron._scores(keys)
+    scores = neuron.attention.scored(neuron.query_map, neuron.key_map, keys)[0]
     if neuron.config.weighting == "tanh":
         weights = jnp.where(present, jnp.tanh(scores), 0)
         return highest, total, weighted + _sum(weights * readings, owners, highest)

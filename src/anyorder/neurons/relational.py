@@ -21,8 +21,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from anyorder.neurons.attention import softmax_weights
 from anyorder.neurons.base import AbstractNeuron, Message
+from anyorder.neurons.weightings import softmax_weights
 from anyorder.sensors import Sensors
 
 LARGEST = 1e18

@@ -13,20 +13,24 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from anyorder.neurons.attention import WEIGHTINGS
-from anyorder.neurons.base import AbstractNeuron, Message
-from anyorder.neurons.vector import AttentionNeuronConfig, gain, table_scores
+from anyorder.neurons.attention import SlotAttention
+from anyorder.neurons.base import Message
+from anyorder.neurons.config import AttentionNeuronConfig
+from anyorder.neurons.recall import onto_stack
+from anyorder.neurons.sensory import AbstractSensoryNeuron
+from anyorder.neurons.vector import EXTRAS
 from anyorder.sensors import Sensors
 
 Stack = Float[Array, "sensors stack signal"]
 
 
-class StackedNeuron(AbstractNeuron):
+class StackedNeuron(AbstractSensoryNeuron):
     """Sensory neurons with keys from their last signals, newest first; the code holds `slots` numbers."""
 
     layer: eqx.nn.Linear
     query_map: eqx.nn.Linear
     key_map: eqx.nn.Linear
+    attention: SlotAttention
     usual_sensors: int = eqx.field(static=True)
     n_actions: int = eqx.field(static=True)
     config: AttentionNeuronConfig = eqx.field(static=True)
@@ -48,26 +52,23 @@ class StackedNeuron(AbstractNeuron):
         config = config or AttentionNeuronConfig(memory="stacked")
         layer_key, query_key, key_key = jax.random.split(key, 3)
         hidden, width = config.hidden, config.width
-        self.layer = eqx.nn.Linear(config.stack * (1 + n_actions), hidden, key=layer_key)
+        inputs = 1 + config.actions_told(n_actions)
+        self.layer = eqx.nn.Linear(config.stack * inputs, hidden, key=layer_key)
         self.query_map = eqx.nn.Linear(hidden, width, use_bias=config.bias, key=query_key)
         self.key_map = eqx.nn.Linear(hidden, width, use_bias=config.bias, key=key_key)
+        self.attention = SlotAttention(config, key=jax.random.fold_in(key, EXTRAS))
         self.usual_sensors = usual_sensors
         self.n_actions = n_actions
         self.config = config
 
     def init(self, n_sensors: int) -> Stack:
-        return jnp.zeros((n_sensors, self.config.stack, 1 + self.n_actions))
+        inputs = 1 + self.config.actions_told(self.n_actions)
+        return jnp.zeros((n_sensors, self.config.stack, inputs))
 
     def listen(
         self, sensors: Sensors, previous_action: Float[Array, " actions"], memory: Stack
     ) -> Message:
-        readings = sensors.readings()
-        told = jnp.broadcast_to(previous_action, (sensors.n_sensors, self.n_actions))
-        signals = jnp.concatenate([readings[:, None], told], axis=1)
-        moved = jnp.concatenate([signals[:, None], memory[:, :-1]], axis=1)
-        memory = jnp.where(sensors.present[:, None, None], moved, memory)
+        memory = onto_stack(self.signals(sensors, previous_action), sensors.present, memory)
         keys = jnp.tanh(jax.vmap(lambda stack: self.layer(stack.ravel()))(memory))
-        scores = table_scores(self.config, self.query_map, self.key_map, keys)
-        weights = WEIGHTINGS[self.config.weighting](scores, sensors.present)
-        factor = gain(self.config, self.usual_sensors, sensors)
-        return Message(factor * (weights @ readings), memory, weights)
+        weights = self.attention(self.query_map, self.key_map, keys, sensors.present)
+        return Message(self.gain(sensors) * (weights @ sensors.readings()), memory, weights)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from anyorder.neurons import AbstractNeuron, AttentionNeuron, AttentionNeuronConfig, StackedNeuron
+from anyorder.neurons import AbstractSensoryNeuron, AttentionNeuronConfig, make_neuron
 from anyorder.policies.base import (
     AbstractPolicy,
     ActionKind,
@@ -37,7 +37,7 @@ class InvariantConfig:
 class InvariantPolicy(AbstractPolicy):
     """action = tanh(head(tanh(code))), or the choice the head values most."""
 
-    neuron: AbstractNeuron
+    neuron: AbstractSensoryNeuron
     head: eqx.nn.MLP
     n_actions: int = eqx.field(static=True)
     hidden: int = eqx.field(static=True)
@@ -58,8 +58,7 @@ class InvariantPolicy(AbstractPolicy):
         """
         config = config or InvariantConfig()
         neuron_key, head_key = jax.random.split(key)
-        kind = StackedNeuron if config.neuron.memory == "stacked" else AttentionNeuron
-        self.neuron = kind(n_sensors, n_actions, config.neuron, key=neuron_key)
+        self.neuron = make_neuron(n_sensors, n_actions, config.neuron, key=neuron_key)
         self.head = linear_head(config.neuron.slots, n_actions, config.hidden, key=head_key)
         self.n_actions = n_actions
         self.hidden = config.hidden
@@ -67,7 +66,6 @@ class InvariantPolicy(AbstractPolicy):
 
     @property
     def config(self) -> InvariantConfig:
-        assert isinstance(self.neuron, AttentionNeuron | StackedNeuron)
         return InvariantConfig(self.neuron.config, self.hidden, self.actions)
 
     def reads(self, n_sensors: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import lru_cache, partial
 from typing import Any
 
@@ -12,10 +13,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder
-from anyorder.neurons import AttentionNeuron, sinusoidal_table
+from anyorder.neurons import AttentionNeuron, AttentionNeuronConfig, sinusoidal_table
 from anyorder.policies import AbstractPolicy, InvariantPolicy, PlainPolicy
 
 KERNEL_HIDDEN = 8
+KERNEL_KNOWS = ("slots", "width", "bias", "score", "scaled", "remember", "gain", "stack", "top")
+"""Settings of neurons whose values the kernel handles, some of them checked apart, or does not need."""
 
 
 def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
@@ -33,8 +36,20 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     config = policy.neuron.config
     if jax.default_backend() not in ("cpu", "gpu"):
         return f"there is no kernel for {jax.default_backend()}"
-    if config.weighting != "tanh" or config.hidden != KERNEL_HIDDEN or policy.hidden:
-        return f"the kernel knows tanh weights, {KERNEL_HIDDEN} LSTM units and no hidden layer"
+    strange = [
+        field.name for field in dataclasses.fields(config)
+        if field.name not in KERNEL_KNOWS
+        and getattr(config, field.name) != getattr(AttentionNeuronConfig(), field.name)
+    ]  # fmt: skip
+    if config.score not in ("dot", "scaled-dot"):
+        strange.append("score")
+    if config.gain not in (None, 1.0):
+        strange.append("gain")
+    if strange or policy.hidden:
+        return (
+            f"the kernel knows tanh weights, {KERNEL_HIDDEN} LSTM units and no hidden layer, and "
+            f"not this {strange[0].replace('_', ' ') if strange else 'head'}"
+        )
     return None
 
 
@@ -119,7 +134,7 @@ def _pack_scores(neuron: AttentionNeuron) -> Float[Array, "slots inputs"]:
     """Q W_q W_k^T as one matrix on h, and the part of the scores that does not depend on h."""
     table = jnp.asarray(_table(neuron.config.slots, neuron.config.hidden))
     queries = jax.vmap(neuron.query_map)(table)
-    if neuron.config.scaled:
+    if neuron.config.divided:
         queries = queries / neuron.config.width**0.5
     return queries @ _with_bias(neuron.key_map)
 

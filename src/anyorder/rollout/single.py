@@ -90,6 +90,8 @@ def why_not_compiled(policy: AbstractPolicy) -> str | None:
         return f"{type(policy).__name__} has no compiled step"
     if type(policy.neuron) is not AttentionNeuron:
         return f"{type(policy.neuron).__name__} has no compiled step"
+    if not policy.neuron.config.folds:
+        return "it knows LSTM neurons with dot scores and tanh or softmax weights"
     return None
 
 
@@ -97,7 +99,7 @@ def _scores(neuron: AttentionNeuron) -> Float[np.ndarray, "slots inputs"]:
     """Q W_q W_k^T as one matrix on h, and the part of the scores that does not depend on h last."""
     table = jnp.asarray(sinusoidal_table(neuron.config.slots, neuron.config.hidden), jnp.float32)
     queries = jax.vmap(neuron.query_map)(table)
-    if neuron.config.scaled:
+    if neuron.config.divided:
         queries = queries / neuron.config.width**0.5
     key = neuron.key_map
     bias = jnp.zeros(key.weight.shape[0]) if key.bias is None else key.bias

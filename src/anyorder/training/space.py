@@ -25,9 +25,14 @@ def check_space(name: SpaceName, policy: AbstractPolicy) -> None:
         isinstance(policy, InvariantPolicy)
         and isinstance(policy.neuron, AttentionNeuron)
         and not policy.neuron.config.bias
+        and policy.neuron.config.score in ("dot", "scaled-dot")
+        and policy.neuron.config.heads == 1
         and policy.neuron.config.width >= policy.neuron.config.hidden
     ):
-        raise ValueError("the folded space is for sensory neurons without biases in their scores")
+        raise ValueError(
+            "the folded space is for recurrent attention neurons with one head of dot scores "
+            "without biases"
+        )
 
 
 def to_vector(name: SpaceName, policy: AbstractPolicy) -> Vector:
@@ -40,7 +45,8 @@ def to_vector(name: SpaceName, policy: AbstractPolicy) -> Vector:
     inner = query.T @ key / INNER_SCALE
     cell = (neuron.cell.weight_ih, neuron.cell.weight_hh, neuron.bias)
     head = eqx.filter(policy.head, eqx.is_inexact_array)
-    return ravel_pytree((cell, inner, head))[0]
+    chosen = eqx.filter(neuron.attention, eqx.is_inexact_array)
+    return ravel_pytree((cell, inner, head, chosen))[0]
 
 
 def to_policy(name: SpaceName, template: AbstractPolicy, vector: Vector) -> AbstractPolicy:
@@ -48,7 +54,8 @@ def to_policy(name: SpaceName, template: AbstractPolicy, vector: Vector) -> Abst
 
     Scores depend on W_q and W_k through W_q^T W_k alone, and gates on the sum of two biases. The
     folded space searches over that product and that sum, 433 numbers instead of 913 for the paper's
-    agent, and writes them back as W_q = E, W_k = E (W_q^T W_k), with E fixed and orthonormal.
+    agent, and writes them back as W_q = E, W_k = E (W_q^T W_k), with E fixed and orthonormal. What
+    further numbers the attention has, such as those of a learned key map, are searched as they are.
     """
     if name == "full":
         return unflatten(template, vector)
@@ -57,8 +64,9 @@ def to_policy(name: SpaceName, template: AbstractPolicy, vector: Vector) -> Abst
     cell = (neuron.cell.weight_ih, neuron.cell.weight_hh, neuron.bias)
     hidden, width = neuron.config.hidden, neuron.config.width
     head, head_rest = eqx.partition(template.head, eqx.is_inexact_array)
-    shapes = (cell, jnp.zeros((hidden, hidden)), head)
-    (w_ih, w_hh, bias), inner, head = ravel_pytree(shapes)[1](vector)
+    chosen, chosen_rest = eqx.partition(neuron.attention, eqx.is_inexact_array)
+    shapes = (cell, jnp.zeros((hidden, hidden)), head, chosen)
+    (w_ih, w_hh, bias), inner, head, chosen = ravel_pytree(shapes)[1](vector)
     basis = jnp.asarray(_orthonormal(width, hidden))
     return eqx.tree_at(
         lambda p: (
@@ -69,6 +77,7 @@ def to_policy(name: SpaceName, template: AbstractPolicy, vector: Vector) -> Abst
             p.neuron.query_map.weight,
             p.neuron.key_map.weight,
             p.head,
+            p.neuron.attention,
         ),
         template,
         (
@@ -79,6 +88,7 @@ def to_policy(name: SpaceName, template: AbstractPolicy, vector: Vector) -> Abst
             basis,
             basis @ (INNER_SCALE * inner),
             eqx.combine(head, head_rest),
+            eqx.combine(chosen, chosen_rest),
         ),
     )
 
