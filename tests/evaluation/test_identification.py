@@ -11,7 +11,7 @@ from anyorder.evaluation.ablated import ABLATIONS, ablated, applicable, n_slots
 from anyorder.evaluation.estimate import estimate
 from anyorder.evaluation.identification import fit_probe, named
 from anyorder.evaluation.recovery import LEAD, WINDOW, jump
-from anyorder.policies import InvariantPolicy, PlainPolicy, RelationalPolicy
+from anyorder.policies import InvariantPolicy, Memory, PlainPolicy, RelationalPolicy
 from anyorder.sensors import Sensors
 
 
@@ -63,25 +63,18 @@ def test_an_ablated_layer_without_an_ablation_is_the_layer():
         assert slots is not None
         sensors = Sensors.of([0.3, -1.0, 0.5, 0.2, 2.0])
 
-        @jax.jit
-        def act(ablation, policy=policy, slots=slots, sensors=sensors):
-            changed = ablated(policy, ablation, slots)
-            memory, seen = changed.init(5), []
-            for factor in (1.0, 0.8):
-                decision = changed.decide(Sensors(factor * sensors.values, sensors.present), memory)
-                memory = decision.memory
-                seen.append(decision.raw)
-            return jnp.concatenate(seen)
+        def act(changed, sensors=sensors):
+            memory = Memory(changed.init(5).neurons, jnp.array([0.5]))
+            return changed.decide(sensors, memory).raw
 
-        memory, whole = policy.init(5), []
-        for factor in (1.0, 0.8):
-            decision = policy.decide(Sensors(factor * sensors.values, sensors.present), memory)
-            memory = decision.memory
-            whole.append(decision.raw)
-        whole = np.concatenate(whole)
-        np.testing.assert_allclose(act(jnp.array(0)), whole, rtol=1e-4, atol=1e-5)
-        for name in applicable(policy, 5):
-            gone = act(jnp.array(ABLATIONS[name][0]))
+        def without(ablation, policy=policy, slots=slots, act=act):
+            return act(ablated(policy, ablation, slots))
+
+        numbers = jnp.array([0, *(ABLATIONS[name][0] for name in applicable(policy, 5))])
+        nothing, *others = jax.jit(jax.vmap(without))(numbers)
+        whole = act(policy)
+        np.testing.assert_allclose(nothing, whole, rtol=1e-4, atol=1e-5)
+        for name, gone in zip(applicable(policy, 5), others, strict=True):
             assert np.isfinite(gone).all()
             if name != "attention frozen":  # which it is only later
                 assert np.abs(gone - whole).max() > 1e-6, name

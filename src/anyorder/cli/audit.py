@@ -32,7 +32,6 @@ from anyorder.front import EVALUATION_SEED
 from anyorder.report import Table
 from anyorder.report.amounts import number
 from anyorder.report.audit_page import AUDIT_MARKER, audit_page
-from anyorder.report.audit_words import small
 from anyorder.runs import Agent
 from anyorder.zoo import open_agent
 
@@ -235,27 +234,20 @@ def summary(audits: list[Audit]) -> Table:
     """The most telling numbers."""
     rows = []
     for each in audits:
-        loop, twins = each.closed_loop, each.twins
+        loop, half = each.closed_loop, each.recovery.acting.main.half_life
         reshuffled = next(row for row in loop.memory if row.name == "memory kept")
         earned = (loop.plain, loop.orders[0], reshuffled)
-        half = each.recovery.acting.main.half_life
         rows.append(
             (
                 each.name,
                 each.verdict,
                 *(f"{row.ret.value:.0f}" for row in earned),
-                small(each.orders.worst_action),
                 f"> {WINDOW}" if math.isinf(half.value) else number(half.value),
-                small(twins.worst_code) if twins else "–",
             )
         )
-    columns = (
-        "agent", "verdict", "return", "in another order", "every 100 steps",
-        "action", "half-life", "code",
-    )  # fmt: skip
+    columns = ("agent", "verdict", "return", "shuffled", "every 100", "half-life")
     note = (
-        "return: as it is, in another order, and reshuffled every 100 steps. action: its worst change in any "
-        "order. half-life: steps to get over half of a shuffle in mid-episode. code: its worst change over "
-        "episodes whose memory moves along with the sensors."
+        "return: as it is, in another order, and reshuffled every 100 steps; half-life: steps to get over half "
+        "of a shuffle in mid-episode."
     )
     return Table("How much the order of the sensors matters", columns, tuple(rows), note)

@@ -122,18 +122,24 @@ def applicable(policy: AbstractPolicy, n_sensors: int) -> tuple[str, ...]:
     neuron = getattr(policy, "neuron", None)
     if not isinstance(neuron, AbstractNeuron):
         return ()
-    memory = policy.init(n_sensors)
-    sensors = Sensors.of(jnp.linspace(-1.0, 2.0, n_sensors))
-    message = neuron.listen(sensors, memory.previous_action, memory.neurons)
-    code = gathered(neuron, message.weights, sensors, message)
-    if code is None or code.shape != message.code.shape:
+    code, own = _codes(policy, n_sensors)
+    if code is None or code.shape != own.shape:
         return ()
-    if not bool(jnp.allclose(code, message.code, atol=1e-4, rtol=1e-4)):
+    if not bool(jnp.allclose(code, own, atol=1e-4, rtol=1e-4)):
         return ()
     # Relational neurons compare the signals they pass on: these cannot be taken from one and left to
     # the other.
     skipped = ("observation in keys",) if isinstance(neuron, RelationalNeuron) else ()
     return tuple(name for name in ABLATIONS if name not in skipped)
+
+
+@eqx.filter_jit
+def _codes(policy: Any, n_sensors: int) -> tuple[Array | None, Array]:
+    """The code of a first step as we gather it, and as the policy's neurons do."""
+    memory = policy.init(n_sensors)
+    sensors = Sensors.of(jnp.linspace(-1.0, 2.0, n_sensors))
+    message = policy.neuron.listen(sensors, memory.previous_action, memory.neurons)
+    return gathered(policy.neuron, message.weights, sensors, message), message.code
 
 
 def n_slots(policy: AbstractPolicy, n_sensors: int) -> int | None:

@@ -185,9 +185,12 @@ def _remarks(policy, env, memory, ablations, noise) -> Iterator[str]:
             f"With {listed} channels of noise a step costs too much here (neurons that compare notes "
             "cost the square of their number): not played."
         )
-    if noise and (short := [row for row in noise.rows if row.steps < env.n_steps]):
-        listed = ", ".join(f"{row.channels} channels {row.steps} steps" for row in short)
-        yield f"Episodes with much noise were cut short and compared with equally short ones: {listed}."
+    for steps in sorted({each.steps for each in noise.rows} - {env.n_steps}) if noise else ():
+        channels = dict.fromkeys(str(each.channels) for each in noise.rows if each.steps == steps)
+        yield (
+            f"Episodes with {', '.join(channels)} channels of noise were stopped after {steps} steps, and "
+            "compared with as much of the undisturbed ones."
+        )
 
 
 def as_json(found: Any) -> Any:

@@ -46,7 +46,10 @@ SLIPS: dict[str, tuple[int, str]] = {
         "memory[order] with the order of the sensors, not the change from the order before",
     ),
     "the other way": (INVERSE, "memory[argsort(order)]: by the inverse of the change"),
-    "half of it": (FIRST_ONLY, "h moves along and c stays"),
+    "half of it": (
+        FIRST_ONLY,
+        "only the first of its arrays moves along: h of an LSTM, and c stays",
+    ),
     "a step late": (LATE, "after the step in which sensors changed places instead of before it"),
 }
 """Ways to move memory along that look right and are not."""

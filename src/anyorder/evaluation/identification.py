@@ -32,6 +32,8 @@ class IdentificationAudit:
     chance: float
     before: Estimate
     """In the step before the shuffle."""
+    by_reading: Estimate
+    """There, of a probe of the same kind that is shown the present reading and no memory."""
     since: tuple[int, ...]
     after_shuffle: tuple[Estimate, ...]
     from_start: tuple[Estimate, ...]
@@ -85,19 +87,23 @@ def audit_identification(seen: Seen) -> IdentificationAudit | None:
     calm, stirred = features(straight), features(kept)
     n_sensors = calm.shape[2]
     training = np.arange(footage.n_episodes) < footage.n_episodes // 2
-    inputs = []
-    for episode in np.flatnonzero(training):
-        steps = np.linspace(0, lengths[episode] - 1, CALM).astype(int)
-        since = at[episode] + np.array(SINCE)
-        inputs += [
-            calm[episode, np.unique(steps)],
-            stirred[episode, since[since < lengths[episode]]],
-        ]
-    samples = np.concatenate(inputs)
-    labels = np.broadcast_to(np.arange(n_sensors), samples.shape[:2])
-    probe = fit_probe(samples.reshape(-1, calm.shape[3]), labels.ravel(), n_sensors)
+    now = np.arcsinh(np.asarray(footage.sensors, np.float64))
+    readings = np.stack([now, now**2, np.abs(now)], axis=3)
 
-    def accuracy(found, steps):
+    def trained(undisturbed, shuffled):
+        inputs = []
+        for episode in np.flatnonzero(training):
+            steps = np.unique(np.linspace(0, lengths[episode] - 1, CALM).astype(int))
+            since = at[episode] + np.array(SINCE)
+            since = since[since < lengths[episode]]
+            inputs += [undisturbed[episode, steps], shuffled[episode, since]]
+        samples = np.concatenate(inputs)
+        labels = np.broadcast_to(np.arange(n_sensors), samples.shape[:2])
+        return fit_probe(samples.reshape(-1, samples.shape[2]), labels.ravel(), n_sensors)
+
+    probe = trained(calm, stirred)
+
+    def accuracy(found, steps, probe=probe):
         there = ~training & (steps >= 0) & (steps < lengths)
         if not there.any():
             return NOT_MEASURED
@@ -114,6 +120,7 @@ def audit_identification(seen: Seen) -> IdentificationAudit | None:
     return IdentificationAudit(
         chance=1 / n_sensors,
         before=accuracy(calm, at - 1),
+        by_reading=accuracy(readings, at - 1, trained(readings, readings)),
         since=SINCE,
         after_shuffle=tuple(accuracy(stirred, at + step) for step in SINCE),
         from_start=tuple(accuracy(calm, start + step) for step in SINCE),

@@ -24,9 +24,9 @@ SD = 0.1
 LOUD = 10.0
 """Factor on the noise in one further row, with LOUD_CHANNELS channels."""
 LOUD_CHANNELS = 10
-BUDGET = 1e10
+BUDGET = 1.5e10
 """Operations a row may cost; what would cost more is played shorter, with fewer episodes, or not at all."""
-SIZES = ((1000, 64), (1000, 32), (1000, 16), (300, 16), (100, 16), (100, 8), (50, 4))
+SIZES = ((1000, 64), (1000, 32), (1000, 16), (1000, 8), (300, 16), (100, 16), (100, 8), (50, 4))
 """Steps and episodes of a row, the best first."""
 CURVE = 200
 """Steps along which attention is kept."""
@@ -214,10 +214,13 @@ def _learning(row: NoiseRow) -> str:
 
 
 def _relied_on(quiet: NoiseRow, loud: NoiseRow) -> str:
-    if loud.ret.high < quiet.ret.low:
-        return "So it is the quietness of the noise that is relied on, more than any filtering."
+    costs = loud.change.high < 0 and loud.ret.value < 0.9 * quiet.ret.value
     if loud.ratio.value < 0.5:
-        return "So attention filters it, loud or not."
+        return f"So attention filters noise{', if not all of it' if costs else ', loud or not'}."
+    if costs:
+        return (
+            "So it is the quietness of the noise that is relied on: attention does not filter it."
+        )
     return "So neither matters to what it earns."
 
 

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from anyorder.evaluation.attention_shift import AttentionAudit
 from anyorder.evaluation.audit import Audit
 from anyorder.evaluation.emergence import SOON, Checkpoint
-from anyorder.evaluation.estimate import Estimate
+from anyorder.evaluation.estimate import NOT_MEASURED, Estimate
 from anyorder.evaluation.identification import IdentificationAudit
-from anyorder.evaluation.noise_channels import SD, NoiseAudit
+from anyorder.evaluation.noise_channels import SD, NoiseAudit, NoiseRow
 from anyorder.evaluation.recovery import WINDOW, Curve
 from anyorder.report.svg import INK_MARK, RULE_MARK, drawing, for_a_page, series
 
@@ -123,16 +123,14 @@ def _short(sensors: Sequence[str], count: int) -> list[str]:
 
 
 def noise_figure(found: Sequence[tuple[int, NoiseAudit]]) -> str:
-    """Returns and attention against the number of channels that carry noise."""
+    """Return kept and attention against the number of channels that carry noise."""
     with for_a_page("noise"):
         figure = Figure(figsize=(9.6, 3.7), layout="constrained")
         earned, paid = figure.subplots(1, 2)
         most = 0
         for index, audit in found:
             rows = [row for row in audit.rows if row.sd == SD]
-            whole = [row for row in rows if row.steps == rows[0].steps]
-            channels = [row.channels for row in whole]
-            _whiskers(earned, channels, [row.ret for row in whole], index)
+            _whiskers(earned, [row.channels for row in rows], list(map(kept, rows)), index)
             attended = [row for row in rows if row.channels]
             _whiskers(
                 paid, [row.channels for row in attended], [row.mass for row in attended], index
@@ -141,7 +139,7 @@ def noise_figure(found: Sequence[tuple[int, NoiseAudit]]) -> str:
         at = np.geomspace(1, max(most, 2), 60)
         paid.plot(at, at / (at + 5), color=INK_MARK, lw=1, ls=(0, (4, 3)))
         for axes, title, unit in (
-            (earned, "what is earned", "mean return"),
+            (earned, "what is earned", "share of the return kept"),
             (paid, "who is attended to", "share of attention paid to noise"),
         ):
             axes.set_xscale("symlog", linthresh=1)
@@ -152,8 +150,21 @@ def noise_figure(found: Sequence[tuple[int, NoiseAudit]]) -> str:
             axes.set_ylabel(unit)
             axes.set_title(title, fontsize=12)
             axes.set_ylim(bottom=0)
+            axes.yaxis.set_major_formatter(lambda y, _: f"{y:.0%}")
             tidy(axes)
         return drawing(figure, "noise")
+
+
+def kept(row: NoiseRow) -> Estimate:
+    """What is earned with noise, as a share of what the same steps of the same episodes earn without."""
+    usual = row.ret.value - row.change.value
+    if not usual > 0:
+        return NOT_MEASURED
+    value, low, high = (
+        max(0.0, 1 + change / usual)
+        for change in (row.change.value, row.change.low, row.change.high)
+    )
+    return Estimate(value, low, high, row.ret.episodes)
 
 
 def _whiskers(axes: Any, at: Sequence[float | int], values: Sequence[Estimate], index: int) -> None:
@@ -199,10 +210,9 @@ def identification_figure(found: Sequence[tuple[int, IdentificationAudit]]) -> s
 def faults_figure(audits: Sequence[Audit], sensors: Sequence[str]) -> str:
     """What is left of the return with one sensor at fault, as a share of the undisturbed return."""
     with for_a_page("faults", 10):
-        figure = Figure(figsize=(5.2 * min(2, len(audits)) + 0.6, 3.5 * math.ceil(len(audits) / 2)),
-                        layout="constrained")  # fmt: skip
-        columns = min(2, len(audits))
-        panels = figure.subplots(math.ceil(len(audits) / 2), columns, squeeze=False).ravel()
+        rows, columns = math.ceil(len(audits) / 2), 2
+        figure = Figure(figsize=(11, 3.5 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
         drawn: Any = None
         for axes in panels[len(audits) :]:
             axes.set_axis_off()

@@ -296,7 +296,7 @@ def _noise(audits: Sequence[Audit]) -> str:
         noise_figure(shown),
         "Returns and attention with channels of noise",
         "Gaussian noise of standard deviation 0.1. Dashed: the attention that noise would get if all "
-        "channels got alike. Returns only of rows played to the end.",
+        "channels got alike. Shares are of what the same steps of the same episodes earn without noise.",
     )
     return _section(
         "Sensors that carry nothing",
@@ -348,8 +348,8 @@ def _identification(audits: Sequence[Audit], checkpoints: Sequence[Checkpoint]) 
         return ""
     return _section(
         "Does a neuron know which sensor it holds?",
-        "A linear probe reads each neuron's memory and names its sensor. Nobody told the neurons; whatever "
-        "the probe finds there they have found out by themselves.",
+        "A linear probe reads each neuron's memory and names its sensor. No neuron is told while it acts: "
+        "what the probe finds there, the neuron has found out from its signal.",
         [(index, words.on_identification(audit)) for index, audit in enumerate(audits)],
         inside,
         audits,

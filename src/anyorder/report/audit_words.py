@@ -196,7 +196,8 @@ def on_identification(audit: Audit) -> str | None:
     )  # fmt: skip
     return (
         f"before a shuffle the probe names {found.before.value:.0%} of the neurons' sensors (chance: "
-        f"{found.chance:.0%}), at the shuffle {after[0].value:.0%}, and {told}."
+        f"{found.chance:.0%}; from the present reading alone: {found.by_reading.value:.0%}), at the shuffle "
+        f"{after[0].value:.0%}, and {told}."
     )
 
 
