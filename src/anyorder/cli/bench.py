@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -139,14 +139,26 @@ def main(arguments: list[str]) -> None:
 
 def compete(names: Sequence[str], rows: dict[str, dict[str, Any]], options: BenchOptions) -> str:
     """Fill in the rows of these contestants, and say which device they used."""
-    times: dict[str, list[float]] = {name: [] for name in names}
-    with ExitStack() as stack, progress_bar("turns") as bar:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="anyorder-bench-")))
-        task = bar.add_task("timing", total=len(names) * (options.rounds + 2), facts="")
-        present: dict[str, Process] = {}
-        for name in names:
-            cache = home / name
+    with tempfile.TemporaryDirectory(prefix="anyorder-bench-") as home:
+        caches = {name: Path(home) / name for name in names}
+        for cache in caches.values():
             cache.mkdir()
+        device = take_turns(caches, rows, options)
+        if options.score is not None:
+            for name, cache in caches.items():
+                rows[name]["seconds_to_score"] = seconds_to_score(name, options, cache)
+    return device
+
+
+def take_turns(
+    caches: Mapping[str, Path], rows: dict[str, dict[str, Any]], options: BenchOptions
+) -> str:
+    """Start the contestants cold and warm, then time their generations in turns."""
+    times: dict[str, list[float]] = {name: [] for name in caches}
+    with ExitStack() as stack, progress_bar("turns") as bar:
+        task = bar.add_task("timing", total=len(caches) * (options.rounds + 2), facts="")
+        present: dict[str, Process] = {}
+        for name, cache in caches.items():
             bar.update(task, facts=f"{name}, cold start")
             with Process(name, options, cache, "pgpe", "full") as cold:
                 rows[name]["cold_start_seconds"] = cold.start()
@@ -171,12 +183,7 @@ def compete(names: Sequence[str], rows: dict[str, dict[str, Any]], options: Benc
                 "peak_memory_mib": process.ask("memory") / 2**20,
                 "worked_out": name == "torch-loop",
             }
-        device = next(iter(present.values())).ask("device")
-        if options.score is not None:
-            for name in names:
-                seconds = seconds_to_score(name, options, home / name)
-                rows[name]["seconds_to_score"] = seconds
-    return device
+        return next(iter(present.values())).ask("device")
 
 
 def seconds_to_score(name: str, options: BenchOptions, cache: Path) -> float | None:

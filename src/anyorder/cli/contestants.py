@@ -22,7 +22,7 @@ CONTESTANTS = {
 }
 CURES = {
     "evojax": 'pip install "anyorder[benchmark]" && pip install --no-deps evojax==0.2.17 cma==4.4.0',
-    "torch-loop": "pip install torch",
+    "torch-loop": 'pip install "anyorder[torch]"',
 }
 """How to get the contestants that do not come with anyorder."""
 MODULES = {"evojax": ("evojax", "cma", "flax"), "torch-loop": ("torch",)}

@@ -16,8 +16,8 @@ def contest_table(facts: Mapping[str, Any], names: Mapping[str, str]) -> Table:
     """
     rows: Mapping[str, Mapping[str, Any]] = facts["rows"]
     reference = rows.get("evojax", {}).get("ms_per_generation")
-    columns = ["contestant", "ms", "fastest–slowest", "M steps/s", "x EvoJAX"]
-    columns += ["cold s", "warm s", "peak MiB"]
+    columns = ["contestant", "ms", "range", "M steps/s", "x EvoJAX"]
+    columns += ["cold s", "warm s", "MiB"]
     if facts.get("score") is not None:
         columns.append(f"s to {facts['score']:g}")
     notes = [
@@ -74,5 +74,5 @@ def _cells(
     ]
     if "seconds_to_score" in row:
         seconds = row["seconds_to_score"]
-        found.append("not reached" if seconds is None else f"{seconds:.0f}")
+        found.append("–" if seconds is None else f"{seconds:.0f}")
     return tuple(found)
