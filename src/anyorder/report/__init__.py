@@ -5,6 +5,7 @@ from anyorder.report.evaluation_files import read_evaluations
 from anyorder.report.figures import attention_over_time, learning_curve, return_histograms
 from anyorder.report.page import MARKER, page
 from anyorder.report.recording import Recording, record_reshuffled
+from anyorder.report.shipped import shipped_table
 from anyorder.report.tables import Table, evaluation_tables
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "read_evaluations",
     "record_reshuffled",
     "return_histograms",
+    "shipped_table",
 ]

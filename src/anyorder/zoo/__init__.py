@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from anyorder.errors import UsageError
 from anyorder.runs import AGENT_FILE, Agent, load_agent
@@ -30,3 +32,8 @@ def find(agent: str | Path) -> Path:
 def open_agent(agent: str | Path) -> Agent:
     """An agent with what is known of it."""
     return load_agent(find(agent))
+
+
+def measured(name: str) -> dict[str, dict[str, Any]]:
+    """What a shipped agent earned, by protocol, as `anyorder evaluate --json` wrote it."""
+    return json.loads((FOLDER / name / "evaluation.json").read_text())["protocols"]
