@@ -99,12 +99,10 @@ def encoder_table(found: Mapping[str, Outcome], method: str) -> Table:
     seeds = len(next(iter(found.values())).scores)
     return Table(
         title=f"Encoders without order, by {method}",
-        columns=(
-            "encoder", "parameters", "score", f"shuffled every {EVERY}", "steps to recover",
-            "1000 steps/s",
-        ),
+        columns=("encoder", "parameters", "score", f"every {EVERY}", "recovery", "k steps/s"),
         rows=tuple(rows),
-        note=f"Mean ± standard deviation over {seeds} seeds, all trained at once; speed is that of training.",
+        note=f"Mean ± sd over {seeds} seeds, all trained at once. Every {EVERY}: sensors change places so "
+        "often. Recovery: steps until rewards are back after one change. Speed is that of training.",
     )  # fmt: skip
 
 
