@@ -109,8 +109,9 @@ def run_cell(
     - `further`: what else to find out about each last policy: functions from it to a number.
     """
     pairs = [jax.random.split(jax.random.key(seed)) for seed in range(seeds)]
+    agent = dataclasses.replace(cell.agent, actions="discrete" if env.discrete else "continuous")
     policies = [
-        InvariantPolicy(env.n_sensors, env.n_actions, cell.agent, key=policy_key)
+        InvariantPolicy(env.n_sensors, env.n_actions, agent, key=policy_key)
         for policy_key, _ in pairs
     ]
     learner = cell.learner(env, policies[0])

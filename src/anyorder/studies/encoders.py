@@ -33,7 +33,7 @@ NEURONS = {
 BACK = 0.9
 """Share of the reward of an undisturbed episode from which the agent counts as recovered."""
 SMOOTHED = 25
-"""Steps over which rewards are averaged for that."""
+"""Most steps over which rewards are averaged for that."""
 EVERY = 100
 """Steps between shuffles, where they come again and again."""
 
@@ -74,7 +74,8 @@ def recovery(policy: AbstractPolicy, env: AbstractEnv, n_episodes: int) -> Float
         return jax.vmap(play)(keys).mean(axis=0)
 
     straight, shuffled = rewards(env), rewards(PerturbedEnv(env, Reshuffle(half)))
-    smooth = jnp.ones(SMOOTHED) / SMOOTHED
+    span = max(1, min(SMOOTHED, half // 4))
+    smooth = jnp.ones(span) / span
     after = [jnp.convolve(found[half:], smooth, mode="valid") for found in (shuffled, straight)]
     back = after[0] >= BACK * after[1]
     return jnp.where(back.any(), jnp.argmax(back), half).astype(float)
@@ -98,12 +99,10 @@ def encoder_table(found: Mapping[str, Outcome], method: str) -> Table:
     seeds = len(next(iter(found.values())).scores)
     return Table(
         title=f"Encoders without order, by {method}",
-        columns=(
-            "encoder", "parameters", "score", f"shuffled every {EVERY}", "steps to recover",
-            "1000 steps/s",
-        ),
+        columns=("encoder", "parameters", "score", f"every {EVERY}", "recovery", "k steps/s"),
         rows=tuple(rows),
-        note=f"Mean ± standard deviation over {seeds} seeds, all trained at once; speed is that of training.",
+        note=f"Mean ± sd over {seeds} seeds, all trained at once. Every {EVERY}: sensors change places so "
+        "often. Recovery: steps until rewards are back after one change. Speed is that of training.",
     )  # fmt: skip
 
 
