@@ -63,7 +63,7 @@ def pairwise(options):
     while missing:
         first = sorted(missing, key=str)[0]
         row = dict(first)
-        for name in sorted(set(names) - set(row), key=lambda n: -len(options[n])):
+        for name in sorted((n for n in names if n not in row), key=lambda n: -len(options[n])):
             choices = list(rng.permutation(len(options[name])))
             row[name] = max(
                 (options[name][i] for i in choices),

@@ -9,19 +9,19 @@ from anyorder.evaluation import CEILING, PAPER
 from anyorder.report.tables import Table
 
 COLUMNS = {
-    "plain": "as they are",
+    "plain": "plain",
     "shuffled": "shuffled",
     "doubled": "twice",
-    "noise5": "+5 noise",
-    "every25": "every 25",
-    "every50": "every 50",
-    "every100": "every 100",
-    "every200": "every 200",
-    "every500": "every 500",
-    "dropped": "one lost",
+    "noise5": "+noise",
+    "every25": "/25",
+    "every50": "/50",
+    "every100": "/100",
+    "every200": "/200",
+    "every500": "/500",
+    "dropped": "lost",
 }
 """Protocols shown, as narrow columns call them."""
-NAMES = {"attention": "paper, AttentionNeuron", "mlp": "paper, two-layer network"}
+NAMES = {"attention": "paper: attention", "mlp": "paper: mlp"}
 
 
 def shipped_table(measured: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Table:
@@ -35,12 +35,13 @@ def shipped_table(measured: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Ta
         for name, found in measured.items()
     ]
     ceiling = f"{CEILING['cartpole'][0]:.0f}"
-    rows.append(("oracle, told which is which", ceiling, *["–"] * (len(COLUMNS) - 1)))
+    rows.append(("oracle", ceiling, *["–"] * (len(COLUMNS) - 1)))
     episodes = {found["episodes"] for each in measured.values() for found in each.values()}
     counts = " or ".join(f"{count:,}" for count in sorted(episodes))
     return Table(
         f"Mean return on CartPoleSwingUpHarder, {counts} episodes each (the paper's: 1,000)",
         ("sensors", *COLUMNS.values()),
         tuple(rows),
-        "every n: all sensors change places every n steps. – not played: it reads a fixed number of sensors.",
+        "twice: each sensor is there two times; +noise: five more that carry noise; /n: all change places "
+        "every n steps; lost: one is missing.",
     )

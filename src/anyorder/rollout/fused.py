@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Key
 from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder, PerturbedEnv
 from anyorder.neurons import AttentionNeuron, AttentionNeuronConfig, sinusoidal_table
 from anyorder.policies import AbstractPolicy, InvariantPolicy, PlainPolicy
-from anyorder.sensors import Silent
+from anyorder.sensors import Noise, Sensors, Silent
 
 KERNEL_HIDDEN = 8
 OBSERVED = 5
@@ -25,9 +25,11 @@ KERNEL_KNOWS = ("slots", "width", "bias", "score", "scaled", "remember", "gain",
 
 def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     """What stands in the way of the compiled kernel for this pair, or None if nothing does."""
-    silent = isinstance(env, PerturbedEnv) and isinstance(env.perturbation, Silent)
-    if isinstance(env, PerturbedEnv) and not silent:
-        return f"the kernel knows no perturbation but silent sensors, not {type(env.perturbation).__name__}"
+    extra = isinstance(env, PerturbedEnv)
+    if isinstance(env, PerturbedEnv) and not isinstance(env.perturbation, Noise | Silent):
+        return f"the kernel knows noise and silent sensors, not {type(env.perturbation).__name__}"
+    if _noisy(env) and jax.default_backend() == "gpu":
+        return "the kernel for GPUs knows no noise"
     if type(env.env if isinstance(env, PerturbedEnv) else env) is not CartPoleSwingUpHarder:
         return f"{type(env).__name__} has no compiled step"
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
@@ -35,7 +37,7 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     if getattr(policy, "actions", None) == "discrete":
         return "the kernel knows continuous actions"
     if isinstance(policy, PlainPolicy):
-        return "a two-layer network reads no extra sensors" if silent else None
+        return "a two-layer network reads no extra sensors" if extra else None
     if not isinstance(policy, InvariantPolicy) or not isinstance(policy.neuron, AttentionNeuron):
         return f"{type(policy).__name__} has no compiled step"
     config = policy.neuron.config
@@ -67,10 +69,11 @@ def fused_returns(
 
     gates, layer, readout = (np.asarray(part) for part in _pack_all(candidates))
     starts = np.asarray(_start_states(env, keys, _fixed_gain(candidates)))
+    extra = np.asarray(_noise(env, keys, n_steps))
     returns = np.empty((layer.shape[0], starts.shape[0]), np.float32)
     made = np.empty(layer.shape[0], np.int64)
     neurons = isinstance(candidates, InvariantPolicy)
-    run_candidates(neurons, gates, layer, readout, starts, n_steps, returns, made)
+    run_candidates(neurons, gates, layer, readout, starts, extra, n_steps, returns, made)
     return returns, made
 
 
@@ -109,6 +112,29 @@ def _start_states(
         return jnp.stack([state.x, state.x_dot, state.theta, state.theta_dot, state.floor, factor])
 
     return jax.vmap(start)(keys)
+
+
+def _noisy(env: AbstractEnv) -> bool:
+    """Whether extra sensors say something."""
+    perturbation = env.perturbation if isinstance(env, PerturbedEnv) else None
+    return isinstance(perturbation, Noise) and perturbation.sd > 0 and perturbation.channels > 0
+
+
+@eqx.filter_jit
+def _noise(
+    env: AbstractEnv, keys: Key[Array, " episodes"], n_steps: int
+) -> Float[Array, "episodes steps extra"]:
+    """What extra sensors read at each step; an absent one reads zero, which adds nothing to a code."""
+    if not isinstance(env, PerturbedEnv) or not _noisy(env):
+        return jnp.zeros((keys.shape[0], 1, 0))
+    nobody = Sensors.of(jnp.zeros(0))
+
+    def readings(key):
+        plan = env.reset(key).state.plan
+        steps = jnp.arange(n_steps)
+        return jax.vmap(lambda step: env.perturbation.apply(plan, nobody, step).readings())(steps)
+
+    return jax.vmap(readings)(keys)
 
 
 def _fixed_gain(policy: AbstractPolicy) -> float | None:

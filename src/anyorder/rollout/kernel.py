@@ -130,11 +130,12 @@ def seat(lane, start, state, floor, gain, memory, action, total, left, n_steps):
 
 
 @njit(**OPTIONS)
-def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
+def run_candidate(neurons, gates, layer, readout, starts, extra, n_steps, returns):
     """All episodes of one candidate; fills in their returns and says how many steps they took."""
     episodes = starts.shape[0]
-    state, inputs = np.zeros((4, LANES), F), np.zeros((OBSERVED, LANES), F)
-    memory = np.zeros((3, OBSERVED, HIDDEN, LANES), F)  # c, and h before and after the step
+    sensors = OBSERVED + extra.shape[2]
+    state, inputs = np.zeros((4, LANES), F), np.zeros((sensors, LANES), F)
+    memory = np.zeros((3, sensors, HIDDEN, LANES), F)  # c, and h before and after the step
     action, total, left = np.zeros(LANES, F), np.zeros(LANES, F), np.zeros(LANES, F)
     floor, gain = np.zeros(LANES, F), np.zeros(LANES, F)
     done, code, owner = np.zeros(LANES, F), np.zeros(LANES, F), np.full(LANES, -1)
@@ -146,6 +147,11 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
         running += 1
     while running > 0:
         observe(state, inputs)
+        for k in range(OBSERVED, sensors):
+            for lane in range(LANES):
+                inputs[k, lane] = extra[
+                    max(owner[lane], 0), n_steps - int(left[lane]), k - OBSERVED
+                ]
         if neurons:
             remember(gates, inputs, action, memory[now], memory[0], memory[3 - now])
             now = 3 - now
@@ -171,7 +177,7 @@ def run_candidate(neurons, gates, layer, readout, starts, n_steps, returns):
 
 
 @njit(parallel=True, **OPTIONS)
-def run_candidates(neurons, gates, layer, readout, starts, n_steps, returns, made):
+def run_candidates(neurons, gates, layer, readout, starts, extra, n_steps, returns, made):
     """Every candidate in the same episodes.
 
     **Arguments:**
@@ -180,10 +186,18 @@ def run_candidates(neurons, gates, layer, readout, starts, n_steps, returns, mad
     - `gates`: (candidates, HIDDEN, 4, HIDDEN + 3), ordered i f g o; unused without neurons.
     - `layer`: (candidates, slots, HIDDEN + 1) scores, or (candidates, units, OBSERVED + 1) weights.
     - `readout`: (candidates, slots or units, + 1 for the bias).
+    - `extra`: (episodes, steps, sensors) what sensors beside the world's own read.
     - `starts`: (episodes, 6) state, lowest cos theta, gain on the code; `returns`: (candidates, episodes).
     - `made`: (candidates,) steps taken.
     """
     for index in prange(layer.shape[0]):
         made[index] = run_candidate(
-            neurons, gates[index], layer[index], readout[index], starts, n_steps, returns[index]
+            neurons,
+            gates[index],
+            layer[index],
+            readout[index],
+            starts,
+            extra,
+            n_steps,
+            returns[index],
         )

@@ -109,29 +109,43 @@ class Double(AbstractPerturbation):
         return sensors.take(jnp.tile(jnp.arange(sensors.n_sensors), self.times))
 
 
+class NoisePlan(eqx.Module):
+    """One episode's noise."""
+
+    words: UInt32[Array, " words"]
+    """Of the key it is drawn from."""
+    there: Bool[Array, ""]
+
+
 class Noise(AbstractPerturbation):
-    """`channels` more sensors that carry Gaussian noise of standard deviation `sd` and no signal."""
+    """`channels` more sensors that carry Gaussian noise of standard deviation `sd` and no signal.
+
+    They are there in a `share` of episodes, and absent in the others.
+    """
 
     channels: int = eqx.field(static=True, default=5)
     sd: float = eqx.field(static=True, default=0.1)
+    share: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self):
-        if self.channels < 0 or self.sd < 0:
+        if self.channels < 0 or self.sd < 0 or not 0 <= self.share <= 1:
             raise ValueError(
-                f"Noise needs channels >= 0 and sd >= 0, got {self.channels} and {self.sd}."
+                "Noise needs channels >= 0, sd >= 0 and a share from 0 to 1, "
+                f"got {self.channels}, {self.sd} and {self.share}."
             )
 
     def count(self, n_sensors: int) -> int:
         return n_sensors + self.channels
 
-    def draw(self, key: PRNGKeyArray, n_sensors: int, n_steps: int) -> UInt32[Array, " words"]:
-        return jax.random.key_data(key)
+    def draw(self, key: PRNGKeyArray, n_sensors: int, n_steps: int) -> NoisePlan:
+        there = jax.random.bernoulli(jax.random.fold_in(key, 1), self.share)
+        return NoisePlan(jax.random.key_data(key), there)
 
-    def apply(self, plan: Plan, sensors: Sensors, step: int | Int[Array, ""]) -> Sensors:
-        key = jax.random.fold_in(jax.random.wrap_key_data(plan), step)
+    def apply(self, plan: NoisePlan, sensors: Sensors, step: int | Int[Array, ""]) -> Sensors:
+        key = jax.random.fold_in(jax.random.wrap_key_data(plan.words), step)
         shape = (self.channels, *sensors.values.shape[1:])
         noise = self.sd * jax.random.normal(key, shape, sensors.values.dtype)
-        return sensors.join(Sensors(noise, jnp.ones(self.channels, dtype=bool)))
+        return sensors.join(Sensors(noise, jnp.broadcast_to(plan.there, (self.channels,))))
 
 
 class Drop(AbstractPerturbation):
