@@ -21,7 +21,7 @@ DESCRIPTION = """Train a small agent before your eyes, then show what the shippe
 
 Takes about five minutes on two cores; the figures go to the folder given with --out."""
 
-QUICK = CloneConfig(updates=450, worlds=128, test_every=50, test_episodes=256)
+QUICK = CloneConfig(updates=800, worlds=128, test_every=100, test_episodes=256)
 """From nothing to an agent that does not care about order: the quickest way we know on a laptop."""
 ORDEAL = "ordeal"
 """What it learns under: reshuffles at any time, and lost sensors."""
@@ -41,7 +41,7 @@ class DemoOptions:
     """Longest time to train; two cores need about three minutes for all updates."""
     updates: int = QUICK.updates
     """Updates to train for."""
-    episodes: int = 300
+    episodes: int = 200
     """Episodes per cell of the tables."""
     seed: int = 0
     """Everything random follows from it."""
