@@ -68,6 +68,10 @@ WRONG = {"rescale": 2.0, "flip": -1.0}
 """By how much some of the sensors read wrongly."""
 
 
+MADE_UP = {"noise", "huge noise", "silent", "restless", "ordeal", "everything"}
+"""Those that add sensors of their own."""
+
+
 @pytest.mark.parametrize("name", ORIGINS)
 def test_origins_name_the_sensor_behind_each_signal(name):
     world = PerturbedEnv(WORLD, ORIGINS[name])
@@ -94,7 +98,7 @@ def test_origins_name_the_sensor_behind_each_signal(name):
     made_up = present & ~shows
     same = values[..., None] == np.asarray(sight)[:, :, None, :]
     assert not (same.any(axis=3) & made_up).any()  # whoever shows a sensor is known to
-    assert made_up.any() == (name in {"noise", "huge noise", "restless", "ordeal", "everything"})
+    assert made_up.any() == (name in MADE_UP)
 
 
 def test_a_perturbation_that_does_not_fit_is_refused_at_once():

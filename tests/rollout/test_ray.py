@@ -4,7 +4,7 @@ import builtins
 
 import numpy as np
 import pytest
-from tests.rollout.test_gymnasium import KEYS, Here, candidates_for
+from tests.rollout.test_gymnasium_worlds import KEYS, Here, candidates_for
 from tests.rollout.uneven import ID, SLOW
 
 from anyorder.envs import GymnasiumEnv
