@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from anyorder.bridges.authors import import_weights
-from anyorder.envs import CartPoleSwingUpHarder, PerturbedEnv
+from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder, PerturbedEnv
 from anyorder.neurons import AttentionNeuronConfig
 from anyorder.policies import InvariantConfig, InvariantPolicy, PlainConfig, PlainPolicy
 from anyorder.rollout import choose_engine
@@ -31,7 +31,7 @@ def candidates_of(make, count):
     return eqx.filter_vmap(make)(jax.random.split(jax.random.key(0), count))
 
 
-def both(candidates, keys, n_steps, env=ENV):
+def both(candidates, keys, n_steps, env: AbstractEnv = ENV):
     template = jax.tree.map(lambda leaf: leaf, candidates)
     fused, scan = (choose_engine(template, env, name) for name in ("fused", "scan"))
     assert fused.fused
