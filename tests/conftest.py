@@ -11,7 +11,7 @@ jax.config.update("jax_disable_most_optimizations", True)
 
 settings.register_profile(
     "anyorder",
-    max_examples=20,
+    max_examples=15,
     deadline=None,  # the first example of a size compiles
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
