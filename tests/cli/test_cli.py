@@ -173,6 +173,7 @@ def test_a_run_killed_at_any_moment_goes_on(tmp_path):
         before = updates()
         training = Training(tmp_path, "--resume", "run", "--checkpoint-seconds", "0")
         training.wait_for(lambda: updates() > before)  # noqa: B023
+        assert updates() > before
     training.stop(signal.SIGKILL)
 
 
