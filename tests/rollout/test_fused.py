@@ -1,5 +1,7 @@
 """The kernel plays the same episodes as the scan."""
 
+from typing import get_args
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,9 +11,11 @@ import pytest
 from anyorder.bridges.authors import import_weights
 from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder, PerturbedEnv
 from anyorder.neurons import AttentionNeuronConfig
+from anyorder.neurons.key_maps import KeyMapName
 from anyorder.policies import InvariantConfig, InvariantPolicy, PlainConfig, PlainPolicy
 from anyorder.rollout import choose_engine
 from anyorder.rollout.fused import fused_returns_on_gpu
+from anyorder.rollout.gpu.lanes import BITS, UNITS, by_sums, spread
 from anyorder.sensors import Noise, Shuffle, Silent
 
 ENV = CartPoleSwingUpHarder()
@@ -63,17 +67,62 @@ def test_extra_sensors_are_the_same(gain, company):
     assert changed.any() == (gain is None or isinstance(company, Noise))
 
 
+def on_gpu_lanes(candidates, env, keys, n_steps):
+    """Interpreted here, since tests run where there is no GPU."""
+    return fused_returns_on_gpu(candidates, env, keys, n_steps, interpret=True)
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_gpu_kernel_plays_the_same_episodes(name):
-    """Interpreted here, since tests run where there is no GPU."""
-    keys = jax.random.split(jax.random.key(1), 5)
+    keys = jax.random.split(jax.random.key(1), 6)
     candidates = candidates_of(POLICIES[name], 2)
     theirs, their_steps = eqx.filter_jit(choose_engine(candidates, ENV, "scan"))(
         candidates, keys, 50
     )
-    ours, our_steps = fused_returns_on_gpu(candidates, ENV, keys, 50, interpret=True)
+    ours, our_steps = on_gpu_lanes(candidates, ENV, keys, 50)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
     assert int(our_steps) == int(their_steps)
+
+
+@pytest.mark.parametrize("key_map", get_args(KeyMapName))
+def test_the_gpu_kernel_knows_every_key_map(key_map):
+    config = InvariantConfig(AttentionNeuronConfig(slots=9, key_map=key_map, bias=True))
+    candidates = candidates_of(lambda key: InvariantPolicy(5, 1, config, key=key), 2)
+    keys = jax.random.split(jax.random.key(1), 4)
+    theirs, _ = eqx.filter_jit(choose_engine(candidates, ENV, "scan"))(candidates, keys, 30)
+    np.testing.assert_allclose(on_gpu_lanes(candidates, ENV, keys, 30)[0], theirs, atol=1e-3)
+
+
+@pytest.mark.parametrize("company", [Silent(5, 0.5), Noise(3, 0.2, 0.5)], ids=["silent", "noise"])
+def test_the_gpu_kernel_hears_extra_sensors(company):
+    candidates = candidates_of(POLICIES["paper"], 2)
+    keys = jax.random.split(jax.random.key(4), 8)
+    env = PerturbedEnv(ENV, company)
+    theirs, _ = eqx.filter_jit(choose_engine(candidates, env, "scan"))(candidates, keys, 30)
+    np.testing.assert_allclose(on_gpu_lanes(candidates, env, keys, 30)[0], theirs, atol=1e-3)
+
+
+def test_one_compiled_gpu_kernel_serves_all_lengths():
+    keys = jax.random.split(jax.random.key(1), 4)
+    candidates = candidates_of(POLICIES["mlp"], 2)
+    play = eqx.filter_jit(lambda limit: on_gpu_lanes(candidates, ENV, keys, limit))
+    for limit in (7, 20):
+        ours, steps = play(jnp.asarray(limit))
+        theirs, their_steps = choose_engine(candidates, ENV, "scan")(candidates, keys, limit)
+        np.testing.assert_allclose(ours, theirs, atol=1e-3)
+        assert int(steps) == int(their_steps)
+
+
+def test_lanes_know_all_units_by_sums():
+    """What `spread` leaves in each lane, weighed by `by_sums`, is the product with the whole matrix."""
+    rng = np.random.default_rng(0)
+    weights, units = rng.normal(size=(8, 8)), rng.normal(size=8)
+    shape = (1, 2, 2, 2)
+    lane = sum(np.indices(shape)[axis] << bit for bit, axis in enumerate(BITS))
+    known = spread(jnp.asarray(units[lane]))
+    ready = np.asarray(by_sums(jnp.asarray(weights)))
+    found = sum(ready[lane, entry] * known[entry] for entry in range(UNITS))
+    np.testing.assert_allclose(found, (weights @ units)[lane], atol=1e-5)
 
 
 def test_means_over_long_episodes_agree_within_their_error(released):

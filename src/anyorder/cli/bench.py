@@ -45,7 +45,9 @@ class BenchOptions:
     episodes: int = 4
     """Episodes of each candidate."""
     rounds: int = 5
-    """Generations timed of each contestant."""
+    """Times each contestant's turn comes."""
+    in_a_row: int = 4
+    """Generations in a turn; the time of one is what a turn takes over these."""
     score: float | None = None
     """Also train until the mean return under shuffled sensors reaches this, which takes long: try 400."""
     score_minutes: float = 30.0
@@ -77,10 +79,10 @@ class Process:
             )  # fmt: skip
         self.line: Connection = Connection(ours.detach())
 
-    def ask(self, what: str) -> Any:
+    def ask(self, what: str, *more: Any) -> Any:
         """What the contestant answers."""
         try:
-            self.line.send(what)
+            self.line.send((what, *more))
             return self.line.recv()
         except (EOFError, OSError) as error:
             said = (self.process.communicate()[1] or "").strip().splitlines()
@@ -91,7 +93,7 @@ class Process:
 
     def start(self) -> float:
         """Seconds from nothing to the end of the first generation."""
-        self.ask("generation")
+        self.ask("generations", 1)
         return time.perf_counter() - self.began
 
     def __enter__(self) -> Process:
@@ -112,8 +114,10 @@ def main(arguments: list[str]) -> None:
         )
     if options.candidates < 4 or options.candidates % 2:
         raise UsageError(f"--candidates must be even and at least 4, got {options.candidates}.")
-    if min(options.episodes, options.rounds) < 1 or not options.score_minutes > 0:
-        raise UsageError("--episodes, --rounds and --score-minutes must be more than 0.")
+    if min(options.episodes, options.rounds, options.in_a_row) < 1 or not options.score_minutes > 0:
+        raise UsageError(
+            "--episodes, --rounds, --in-a-row and --score-minutes must be more than 0."
+        )
     asked = [name for name in CONTESTANTS if name in options.contestants]
     rows: dict[str, dict[str, Any]] = {}
     for name in asked:
@@ -170,7 +174,7 @@ def take_turns(
         for _ in range(options.rounds):
             for name, process in present.items():
                 bar.update(task, facts=name)
-                times[name].append(process.ask("generation"))
+                times[name].append(process.ask("generations", options.in_a_row))
                 bar.advance(task)
         steps = options.candidates * options.episodes * STEPS
         for name, process in present.items():
@@ -200,7 +204,7 @@ def seconds_to_score(name: str, options: BenchOptions, cache: Path) -> float | N
             f"{name} to {options.score:g}", total=60 * options.score_minutes, facts=""
         )
         while used < 60 * options.score_minutes:
-            used += sum(process.ask("generation") for _ in range(test_every))
+            used += test_every * process.ask("generations", test_every)
             score = process.ask("score")
             bar.update(task, completed=used, facts=f"score {score:.0f}")
             if score >= options.score:

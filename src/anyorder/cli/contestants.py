@@ -31,8 +31,8 @@ MODULES = {"evojax": ("evojax", "cma", "flax"), "torch-loop": ("torch",)}
 class Contestant(Protocol):
     """One who plays generations of evolution."""
 
-    def generation(self) -> float:
-        """Play one, and return the seconds it took."""
+    def generations(self, count: int) -> float:
+        """Play so many in a row, and return the seconds one took."""
         ...
 
     def score(self) -> float | None:
@@ -55,7 +55,7 @@ class Ours:
         from anyorder.envs import CartPoleSwingUpHarder
         from anyorder.policies import InvariantPolicy
         from anyorder.rollout import choose_engine
-        from anyorder.training import ESConfig, Evolution
+        from anyorder.training import ESConfig, Evolution, StepCount
 
         env = CartPoleSwingUpHarder()
         policy = InvariantPolicy(env.n_sensors, env.n_actions, key=jax.random.key(0))
@@ -63,15 +63,18 @@ class Ours:
         self.learner = Evolution(policy, choose_engine(policy, env, engine), config)
         self.state = self.learner.init(jax.random.key(1))
         self.number = 0
+        self.steps = StepCount()
 
-    def generation(self) -> float:
+    def generations(self, count: int) -> float:
         import jax
 
         began = time.perf_counter()
-        self.state, metrics = self.learner.update(self.state, self.number)
-        jax.block_until_ready((self.state, metrics))
-        self.number += 1
-        return time.perf_counter() - began
+        for _ in range(count):
+            self.state, metrics = self.learner.update(self.state, self.number)
+            self.steps.add(metrics["steps"])
+            self.number += 1
+        jax.block_until_ready(self.state)
+        return (time.perf_counter() - began) / count
 
     def score(self) -> float:
         from anyorder.front import evaluate
@@ -90,10 +93,11 @@ class EvoJAX:
 
         self.inner = EvoJAXGeneration(candidates, episodes)
 
-    def generation(self) -> float:
+    def generations(self, count: int) -> float:
         began = time.perf_counter()
-        self.inner.generation()
-        return time.perf_counter() - began
+        for _ in range(count):
+            self.inner.generation()
+        return (time.perf_counter() - began) / count
 
     def score(self) -> float:
         return self.inner.score()
@@ -108,7 +112,7 @@ class Torch:
         self.inner = TorchLoop()
         self.steps = candidates * episodes * STEPS
 
-    def generation(self) -> float:
+    def generations(self, count: int) -> float:
         made, began = 0, time.perf_counter()
         while made < TORCH_STEPS:
             made += self.inner.episode()[1]
@@ -147,15 +151,16 @@ def main(socket: int, name: str, candidates: int, episodes: int, *search: str) -
     """Do what is asked over the socket until nobody asks any more."""
     line = Connection(socket)
     contestant = make(name, candidates, episodes, *search)
-    answers: dict[str, Callable[[], Any]] = {
-        "generation": contestant.generation,
+    answers: dict[str, Callable[..., Any]] = {
+        "generations": contestant.generations,
         "score": contestant.score,
         "memory": peak_memory,
         "device": device_name,
     }
     while True:
         try:
-            line.send(answers[line.recv()]())
+            what, *more = line.recv()
+            line.send(answers[what](*more))
         except (EOFError, OSError):
             return
 

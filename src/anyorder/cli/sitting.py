@@ -66,12 +66,12 @@ def sit(
                 if report.metrics is not None:
                     log.write(line(report.progress, report.metrics))
                     score = f"score [bold]{report.metrics['test']:.0f}[/]"
-                first = report.progress.updates == progress.updates + 1
+                first = report.updates == progress.updates + 1
                 if not console.is_terminal and (first or report.metrics is not None):
                     console.print(_plain_line(report, stop))
-                speed = (report.progress.steps - first_steps) / (time.monotonic() - began)
+                speed = (report.steps.counted - first_steps) / (time.monotonic() - began)
                 bar.update(
-                    task, completed=report.progress.updates,
+                    task, completed=report.updates,
                     facts=f"{score}, {speed / 1e6:.2f} M steps/s",
                 )  # fmt: skip
                 if time.monotonic() - saved >= checkpoint_seconds:
@@ -90,7 +90,8 @@ def sit(
 
 
 def _save(folder: RunFolder, report: Report) -> None:
-    facts = {"updates": report.progress.updates, "steps": report.progress.steps}
+    done = report.progress
+    facts = {"updates": done.updates, "steps": done.steps}
     folder.save_checkpoint(report.state, facts)
 
 
@@ -104,7 +105,7 @@ def line(progress: Progress, metrics: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _plain_line(report: Report, stop: Stop) -> str:
-    done, seconds = report.progress.updates, report.progress.seconds
+    done, seconds = report.updates, report.seconds
     left = seconds / done * (stop.updates - done)
     score = "no test yet" if report.metrics is None else f"score {report.metrics['test']:.0f}"
     made = f"{report.progress.steps / 1e6:.0f} M steps  {seconds:.0f} s"

@@ -87,8 +87,14 @@ class FourierKeys(AbstractKeyMap):
     """
 
     def __call__(self, keys):
-        turns, shift = (jnp.asarray(part, keys.dtype) for part in _fourier(keys.shape[-1]))
-        return math.sqrt(2) * jnp.cos(keys @ turns.T + shift)
+        turns, shift = self.layer(keys.shape[-1])
+        return math.sqrt(2) * jnp.cos(keys @ turns.T.astype(keys.dtype) + shift.astype(keys.dtype))
+
+    @staticmethod
+    def layer(hidden: int) -> tuple[Float[Array, "hidden hidden"], Float[Array, " hidden"]]:
+        """W and b."""
+        turns, shift = _fourier(hidden)
+        return jnp.asarray(turns), jnp.asarray(shift)
 
 
 class TwoLayerKeys(AbstractKeyMap):

@@ -17,6 +17,8 @@ from anyorder.rollout.fused import fused_returns, fused_returns_on_gpu, why_not_
 from anyorder.rollout.scan import episodes
 
 EngineName = Literal["auto", "scan", "fused"]
+Length = int | Int[Array, ""]
+"""Steps an episode is watched for; an array only where an engine takes `any_length`."""
 
 
 class AbstractEngine(eqx.Module):
@@ -30,6 +32,11 @@ class AbstractEngine(eqx.Module):
         """Whether calls may stand inside jit."""
 
     @property
+    def any_length(self) -> bool:
+        """Whether `n_steps` may be an array, so that one compiled call serves all lengths."""
+        return False
+
+    @property
     @abc.abstractmethod
     def name(self) -> str:
         """Who plays, in a few words."""
@@ -40,7 +47,10 @@ class AbstractEngine(eqx.Module):
 
     @abc.abstractmethod
     def __call__(
-        self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
+        self,
+        candidates: AbstractPolicy,
+        keys: Key[Array, " episodes"],
+        n_steps: Length | None = None,
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
         """Returns, and the steps all episodes took together.
 
@@ -63,6 +73,10 @@ class Engine(AbstractEngine):
         return not self.fused or _on_gpu()
 
     @property
+    def any_length(self) -> bool:
+        return self.fused and _on_gpu()
+
+    @property
     def name(self) -> EngineName:
         return "fused" if self.fused else "scan"
 
@@ -70,17 +84,22 @@ class Engine(AbstractEngine):
         return Engine(self.env.practising(share), self.fused)
 
     def __call__(
-        self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
+        self,
+        candidates: AbstractPolicy,
+        keys: Key[Array, " episodes"],
+        n_steps: Length | None = None,
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
+        limit = self.env.n_steps if n_steps is None else n_steps
         if self.fused and not _on_gpu():  # which takes all cores by itself
-            returns, made = fused_returns(candidates, self.env, keys, n_steps or self.env.n_steps)
+            returns, made = fused_returns(candidates, self.env, keys, int(limit))
             return jnp.asarray(returns), jnp.asarray(made.sum(), dtype=int)
 
         def play(candidates, keys):
             if self.fused:
-                return fused_returns_on_gpu(candidates, self.env, keys, n_steps or self.env.n_steps)
+                return fused_returns_on_gpu(candidates, self.env, keys, limit)
+            steps = int(limit)
             played = eqx.filter_vmap(
-                lambda policy: episodes(policy, self.env, keys=keys, n_steps=n_steps)
+                lambda policy: episodes(policy, self.env, keys=keys, n_steps=steps)
             )(candidates)
             return played.total, played.length.sum()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv, CartPoleSwingUpHarder, PerturbedEnv
 from anyorder.neurons import AttentionNeuron, AttentionNeuronConfig, sinusoidal_table
+from anyorder.neurons.key_maps import FourierKeys, GatedKeys, TwoLayerKeys
 from anyorder.policies import AbstractPolicy, InvariantPolicy, PlainPolicy
 from anyorder.sensors import Noise, Sensors, Silent
 
@@ -28,8 +29,6 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     extra = isinstance(env, PerturbedEnv)
     if isinstance(env, PerturbedEnv) and not isinstance(env.perturbation, Noise | Silent):
         return f"the kernel knows noise and silent sensors, not {type(env.perturbation).__name__}"
-    if _noisy(env) and jax.default_backend() == "gpu":
-        return "the kernel for GPUs knows no noise"
     if type(env.env if isinstance(env, PerturbedEnv) else env) is not CartPoleSwingUpHarder:
         return f"{type(env).__name__} has no compiled step"
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
@@ -43,9 +42,10 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     config = policy.neuron.config
     if jax.default_backend() not in ("cpu", "gpu"):
         return f"there is no kernel for {jax.default_backend()}"
+    known = KERNEL_KNOWS + (("key_map",) if jax.default_backend() == "gpu" else ())
     strange = [
         field.name for field in dataclasses.fields(config)
-        if field.name not in KERNEL_KNOWS
+        if field.name not in known
         and getattr(config, field.name) != getattr(AttentionNeuronConfig(), field.name)
     ]  # fmt: skip
     if config.score not in ("dot", "scaled-dot"):
@@ -81,21 +81,27 @@ def fused_returns_on_gpu(
     candidates: AbstractPolicy,
     env: AbstractEnv,
     keys: Key[Array, " episodes"],
-    n_steps: int,
+    n_steps: int | Int[Array, ""],
     *,
     interpret: bool = False,
 ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
     """The same on a GPU, inside jit. `interpret` runs the kernel anywhere, slowly."""
-    from anyorder.rollout.gpu import gpu_returns, listen, react
+    from anyorder.rollout import gpu
 
     gates, layer, readout = _pack_all(candidates)
-    weights = jnp.concatenate(
-        [part.reshape(layer.shape[0], -1) for part in (gates, layer, readout)], axis=1
-    )
-    neurons = isinstance(candidates, InvariantPolicy)
-    policy = partial(listen if neurons else react, layer.shape[1])
+    if isinstance(candidates, InvariantPolicy):
+        assert isinstance(candidates.neuron, AttentionNeuron)
+        inner = eqx.filter_vmap(_pack_key_layers)(candidates)
+        rows, groups = gpu.listener_rows(gates, inner, layer, readout)
+        policy = gpu.Listener(groups, candidates.neuron.config.key_map)
+    else:
+        rows, groups = gpu.reactor_rows(layer, readout)
+        policy = gpu.Reactor(groups)
     starts = _start_states(env, keys, _fixed_gain(candidates))
-    return gpu_returns(weights, starts, n_steps, policy, neurons=neurons, interpret=interpret)
+    extra = _noise(env, keys, n_steps if isinstance(n_steps, int) else env.n_steps)
+    return gpu.gpu_returns(
+        rows, starts, extra, n_steps, policy, gpu.CartPoleLanes(), interpret=interpret
+    )
 
 
 @eqx.filter_jit
@@ -181,7 +187,28 @@ def _pack_scores(neuron: AttentionNeuron) -> Float[Array, "slots inputs"]:
     queries = jax.vmap(neuron.query_map)(table)
     if neuron.config.divided:
         queries = queries / neuron.config.width**0.5
-    return queries @ _with_bias(neuron.key_map)
+    scores = queries @ _with_bias(neuron.key_map)
+    phi = neuron.attention.key_map
+    if isinstance(phi, TwoLayerKeys | GatedKeys):  # whose last layer is linear
+        return jnp.concatenate([scores[:, :-1] @ phi.second.weight, scores[:, -1:]], axis=1)
+    return scores
+
+
+def _pack_key_layers(policy: InvariantPolicy) -> Float[Array, "layers hidden inputs"]:
+    """Layers of the key map before its nonlinearity, on h and the bias."""
+    assert isinstance(policy.neuron, AttentionNeuron)
+    phi = policy.neuron.attention.key_map
+    if isinstance(phi, FourierKeys):
+        turns, shift = phi.layer(KERNEL_HIDDEN)
+        return jnp.concatenate([turns, shift[:, None]], axis=1)[None].astype(jnp.float32)
+    layers: list[eqx.nn.Linear] = []
+    if isinstance(phi, TwoLayerKeys | GatedKeys):
+        layers.append(phi.first)
+    if isinstance(phi, GatedKeys):
+        layers.append(phi.gate)
+    if not layers:
+        return jnp.zeros((0, KERNEL_HIDDEN, KERNEL_HIDDEN + 1))
+    return jnp.stack([_with_bias(layer) for layer in layers])
 
 
 @lru_cache

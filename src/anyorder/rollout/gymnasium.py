@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, Key
 from anyorder.envs import AbstractEnv
 from anyorder.envs.hosted import hosted
 from anyorder.policies import AbstractPolicy
-from anyorder.rollout.engine import AbstractEngine
+from anyorder.rollout.engine import AbstractEngine, Length
 from anyorder.rollout.player import Item, write_program
 from anyorder.rollout.pool import AbstractPool
 
@@ -41,9 +41,12 @@ class GymnasiumEngine(AbstractEngine):
         return GymnasiumEngine(self.env.practising(share), self.pool)
 
     def __call__(
-        self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
+        self,
+        candidates: AbstractPolicy,
+        keys: Key[Array, " episodes"],
+        n_steps: Length | None = None,
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
-        limit = self.env.n_steps if n_steps is None else min(n_steps, self.env.n_steps)
+        limit = self.env.n_steps if n_steps is None else min(int(n_steps), self.env.n_steps)
         arrays = eqx.filter(candidates, eqx.is_inexact_array)
         numbers = [np.asarray(leaf) for leaf in jax.tree.leaves(arrays)]
         words = np.asarray(jax.random.key_data(keys))

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
-from anyorder.rollout.engine import AbstractEngine
+from anyorder.rollout.engine import AbstractEngine, Length
 
 
 class HostsEngine(AbstractEngine):
@@ -39,7 +39,10 @@ class HostsEngine(AbstractEngine):
         return HostsEngine(self.engine.practising(share))
 
     def __call__(
-        self, candidates: AbstractPolicy, keys: Key[Array, " episodes"], n_steps: int | None = None
+        self,
+        candidates: AbstractPolicy,
+        keys: Key[Array, " episodes"],
+        n_steps: Length | None = None,
     ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
         arrays, rest = eqx.partition(candidates, eqx.is_inexact_array)
         sizes = jax.tree.leaves(arrays)[0].shape[0], keys.shape[0]

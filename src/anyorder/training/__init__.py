@@ -3,7 +3,7 @@
 from anyorder.training.cloning import CloneConfig, CloneState, Cloning, make_cloning
 from anyorder.training.dqn import DQNConfig, DQNState, QLearning
 from anyorder.training.es import ESConfig, ESState, Evolution
-from anyorder.training.loop import Learner, Progress, Report, Stop, learn
+from anyorder.training.loop import Learner, Progress, Report, StepCount, Stop, learn
 from anyorder.training.methods import METHODS, Method
 from anyorder.training.ppo import PPO, PPOConfig, PPOState, Training, make_train
 from anyorder.training.seeds import ManySeeds, state_of
@@ -27,6 +27,7 @@ __all__ = [
     "Progress",
     "QLearning",
     "Report",
+    "StepCount",
     "Stop",
     "Training",
     "learn",

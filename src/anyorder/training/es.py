@@ -29,7 +29,7 @@ from anyorder.training.space import SpaceName, check_space, flatten, to_policy, 
 
 Algorithm = Literal["open-es", "pgpe", "snes", "sep-cma-es", "cma-es"]
 STAGES = 8
-"""Steps in which episodes per candidate and their length grow; each compiles anew under jit."""
+"""Steps in which episodes per candidate and their length grow: most engines compile anew for each."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,8 @@ class Evolution(eqx.Module):
         if self.config.practice or self.config.final_practice:
             engine = engine.practising(jnp.asarray(exam.practice, float))
         generation = _jit_generation if engine.traceable else _generation
-        return generation(self, engine, state, exam.episodes, exam.steps)
+        steps = jnp.asarray(exam.steps) if engine.any_length else exam.steps
+        return generation(self, engine, state, exam.episodes, steps)
 
     def test(self, state: ESState) -> tuple[ESState, dict[str, Array]]:
         """Play held-out episodes with the centre and its average, and remember the better one."""
@@ -278,7 +279,11 @@ def examination(config: ESConfig, generation: int, limit: int) -> Examination:
 
 
 def _generation(
-    evolution: Evolution, engine: AbstractEngine, state: ESState, n_episodes: int, n_steps: int
+    evolution: Evolution,
+    engine: AbstractEngine,
+    state: ESState,
+    n_episodes: int,
+    n_steps: int | Int[Array, ""],
 ) -> tuple[ESState, dict[str, Array]]:
     candidates, search, keys = _ask(evolution, state, n_episodes)
     returns, steps = _play(evolution, engine, candidates, keys, n_steps)
@@ -300,7 +305,7 @@ def _play(
     engine: AbstractEngine,
     vectors: Float[Array, "candidates numbers"],
     keys: Key[Array, " episodes"],
-    n_steps: int | None = None,
+    n_steps: int | Int[Array, ""] | None = None,
 ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
     candidates = _policies(evolution, vectors)
     play = eqx.filter_jit(engine) if engine.traceable else engine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -72,16 +73,47 @@ class Progress:
     seconds: float = 0.0
 
 
+AHEAD = 8
+"""Updates handed to the device before the oldest of them is waited for: it never idles between two."""
+
+
+class StepCount:
+    """Steps of all updates. What the last few took is left on the device until somebody asks."""
+
+    def __init__(self, steps: int = 0):
+        self.counted = steps
+        self._coming: deque[Any] = deque()
+
+    def add(self, steps: Any) -> None:
+        """Count an update's steps, and wait for the update that is AHEAD behind this one."""
+        self._coming.append(steps)
+        if len(self._coming) > AHEAD:
+            self.counted += int(self._coming.popleft())
+
+    def all(self) -> int:
+        """The exact count, for which every update is waited for."""
+        while self._coming:
+            self.counted += int(self._coming.popleft())
+        return self.counted
+
+
 @dataclass(frozen=True)
 class Report:
     """What there is to say after an update."""
 
     state: Any
-    progress: Progress
+    updates: int
+    seconds: float
+    steps: StepCount
     metrics: dict[str, float] | None
     """Set after a test, and after the last update."""
     stopped: str | None
     """Why this was the last update, or None if it was not."""
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run has come; waits for the device, and holds until the next update."""
+        return Progress(self.updates, self.steps.all(), self.seconds)
 
 
 def learn(
@@ -89,25 +121,25 @@ def learn(
 ) -> Iterator[Report]:
     """Update until it is time to stop. Whoever iterates may stop at any report, and its state goes on."""
     test_every = test_every or learner.test_every
-    began, earlier = time.monotonic(), progress.seconds
-    while progress.updates < stop.updates:
-        state, found = learner.update(state, progress.updates)
+    began, steps = time.monotonic(), StepCount(progress.steps)
+    for updates in range(progress.updates + 1, stop.updates + 1):
+        state, found = learner.update(state, updates - 1)
         metrics = dict(found)
-        steps = progress.steps + int(metrics.pop("steps"))
+        steps.add(metrics.pop("steps"))
         sitting = time.monotonic() - began
-        progress = Progress(progress.updates + 1, steps, earlier + sitting)
         stopped = None
-        if progress.updates >= stop.updates:
+        if updates >= stop.updates:
             stopped = f"reached {stop.updates} updates"
         elif stop.seconds is not None and sitting >= stop.seconds:
             stopped = f"the {stop.seconds / 60:g} minutes are over"
-        tested = progress.updates % test_every == 0
+        tested = updates % test_every == 0
         if tested or stopped:
             state, scores = learner.test(state)
             metrics = {name: float(value) for name, value in (metrics | scores).items()}
+            sitting = time.monotonic() - began
             if stop.score is not None and metrics["test"] >= stop.score:
                 stopped = f"reached a test score of {metrics['test']:.0f}"
         report = metrics if tested or stopped else None
-        yield Report(state, progress, report, stopped)
+        yield Report(state, updates, progress.seconds + sitting, steps, report, stopped)
         if stopped:
             return
