@@ -69,7 +69,7 @@ def sit(
                 first = report.updates == progress.updates + 1
                 if not console.is_terminal and (first or report.metrics is not None):
                     console.print(_plain_line(report, stop))
-                speed = (report.steps.counted - first_steps) / (time.monotonic() - began)
+                speed = (int(report.steps.counted) - first_steps) / (time.monotonic() - began)
                 bar.update(
                     task, completed=report.updates,
                     facts=f"{score}, {speed / 1e6:.2f} M steps/s",

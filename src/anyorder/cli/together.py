@@ -9,12 +9,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from anyorder.cli.console import console, progress_bar
 from anyorder.cli.sitting import keep_agent, line
 from anyorder.errors import UsageError
 from anyorder.runs import MetricsLog, RunFolder
-from anyorder.training import Learner, ManySeeds, Progress, Stop, state_of
+from anyorder.training import Learner, ManySeeds, Progress, StepCount, Stop, state_of
 
 
 def sit_together(
@@ -37,31 +38,35 @@ def sit_together(
         for name in (signal.SIGINT, signal.SIGTERM)
     }
     states = many.init(jnp.stack([key for _, key in learners]))
-    began, progress = time.monotonic(), [Progress() for _ in folders]
+    began, updates, seconds = time.monotonic(), 0, 0.0
+    steps = StepCount(np.zeros(len(folders), np.int64))
+
+    def progress(index: int) -> Progress:
+        return Progress(updates, int(steps.all()[index]), seconds)
+
     try:
         with progress_bar("updates") as bar:
             task = bar.add_task("training", total=stop.updates, facts="compiling")
-            for number in range(stop.updates):
-                states, found = many.update(states, number)
-                steps = [int(count) for count in found.pop("steps")]
+            while updates < stop.updates:
+                states, found = many.update(states, updates)
+                steps.add(found.pop("steps"))
+                updates += 1
                 seconds = time.monotonic() - began
-                progress = [
-                    Progress(number + 1, done.steps + made, seconds)
-                    for done, made in zip(progress, steps, strict=True)
-                ]
                 late = stop.seconds is not None and seconds >= stop.seconds
-                over = late or bool(interrupted) or number + 1 == stop.updates
-                bar.update(task, completed=number + 1)
-                if (number + 1) % first.test_every and not over:
+                over = late or bool(interrupted) or updates == stop.updates
+                bar.update(task, completed=updates)
+                if updates % first.test_every and not over:
                     continue
+                steps.all()  # the time is that after all updates
+                seconds = time.monotonic() - began
                 states, scores = many.test(states)
                 for index, log in enumerate(logs):
                     metrics = {k: float(v[index]) for k, v in (found | scores).items()}
-                    log.write(line(progress[index], metrics))
+                    log.write(line(progress(index), metrics))
                 listed = ", ".join(f"{float(score):.0f}" for score in scores["test"])
                 bar.update(task, facts=f"scores {listed}")
                 if not console.is_terminal:
-                    console.print(f"update {number + 1}  {seconds:.0f} s  scores {listed}")
+                    console.print(f"update {updates}  {seconds:.0f} s  scores {listed}")
                 if over:
                     break
     finally:
@@ -69,11 +74,11 @@ def sit_together(
             signal.signal(name, handler)
         for index, folder in enumerate(folders):
             logs[index].close()
-            done = progress[index]
+            done = progress(index)
             counts = {"updates": done.updates, "steps": done.steps}
             folder.save_checkpoint(state_of(states, index), counts)
     for index, folder in enumerate(folders):
-        keep_agent(folder, many.one(index), state_of(states, index), progress[index])
+        keep_agent(folder, many.one(index), state_of(states, index), progress(index))
     console.print(f"  runs    {out}\n  compare anyorder report {out}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from anyorder.policies import AbstractPolicy
@@ -78,22 +79,23 @@ AHEAD = 8
 
 
 class StepCount:
-    """Steps of all updates. What the last few took is left on the device until somebody asks."""
+    """Steps of all updates, of one run or several at once. What the last few took is left on the device
+    until somebody asks."""
 
-    def __init__(self, steps: int = 0):
-        self.counted = steps
+    def __init__(self, steps: int | np.ndarray = 0):
+        self.counted = np.asarray(steps)
         self._coming: deque[Any] = deque()
 
     def add(self, steps: Any) -> None:
         """Count an update's steps, and wait for the update that is AHEAD behind this one."""
         self._coming.append(steps)
         if len(self._coming) > AHEAD:
-            self.counted += int(self._coming.popleft())
+            self.counted = self.counted + np.asarray(self._coming.popleft(), np.int64)
 
-    def all(self) -> int:
+    def all(self) -> np.ndarray:
         """The exact count, for which every update is waited for."""
         while self._coming:
-            self.counted += int(self._coming.popleft())
+            self.counted = self.counted + np.asarray(self._coming.popleft(), np.int64)
         return self.counted
 
 
@@ -113,7 +115,7 @@ class Report:
     @property
     def progress(self) -> Progress:
         """How far the run has come; waits for the device, and holds until the next update."""
-        return Progress(self.updates, self.steps.all(), self.seconds)
+        return Progress(self.updates, int(self.steps.all()), self.seconds)
 
 
 def learn(
