@@ -1,8 +1,9 @@
 """A compiled loop over whole episodes, many of them side by side in the processor's vector lanes.
 
-Each candidate keeps LANES episodes in flight, stored with the lane innermost so that every loop over
-lanes becomes vector code. A lane whose episode ends takes the next one that waits: with starts that
-nobody can save, that alone nearly doubles the speed.
+Each candidate keeps up to LANES episodes in flight, stored with the lane innermost so that every loop
+over lanes becomes vector code. A lane whose episode ends takes the next one that waits: with starts that
+nobody can save, that alone nearly doubles the speed. Where none waits any more, those still playing move
+together. Neurons lie densely for that, `seats` lanes for each sensor one after the other, in CHUNKs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from anyorder.envs.cartpole import X_LIMIT, dynamics
 from anyorder.rollout.simd import HALF, ONE, OPTIONS, ZERO, F, fast_cos, fast_sin, fast_tanh, wrap
 
 LANES = 16
+CHUNK = 16
 HIDDEN = 8
 """LSTM units the kernel is compiled for."""
 OBSERVED = 5
@@ -26,16 +28,16 @@ advance_world = njit(inline="always", **OPTIONS)(inspect.unwrap(dynamics(F)))
 
 
 @njit(**OPTIONS)
-def remember(gates, inputs, action, h, c, h_new):
-    """Advance the LSTM cell of every sensor in all lanes; sigmoids come as halved arguments of tanh."""
-    for n in range(inputs.shape[0]):
+def remember(gates, readings, told, h, c, h_new):
+    """Advance the LSTM cell of every neuron; sigmoids come as halved arguments of tanh."""
+    for n in range(readings.shape[0]):
         for j in range(HIDDEN):
             w = gates[j]
-            for lane in range(LANES):
-                i = w[0, 10] + w[0, 8] * inputs[n, lane] + w[0, 9] * action[lane]
-                f = w[1, 10] + w[1, 8] * inputs[n, lane] + w[1, 9] * action[lane]
-                g = w[2, 10] + w[2, 8] * inputs[n, lane] + w[2, 9] * action[lane]
-                o = w[3, 10] + w[3, 8] * inputs[n, lane] + w[3, 9] * action[lane]
+            for lane in range(CHUNK):
+                i = w[0, 10] + w[0, 8] * readings[n, lane] + w[0, 9] * told[n, lane]
+                f = w[1, 10] + w[1, 8] * readings[n, lane] + w[1, 9] * told[n, lane]
+                g = w[2, 10] + w[2, 8] * readings[n, lane] + w[2, 9] * told[n, lane]
+                o = w[3, 10] + w[3, 8] * readings[n, lane] + w[3, 9] * told[n, lane]
                 for k in range(HIDDEN):
                     i += w[0, k] * h[n, k, lane]
                     f += w[1, k] * h[n, k, lane]
@@ -50,24 +52,38 @@ def remember(gates, inputs, action, h, c, h_new):
 
 
 @njit(**OPTIONS)
-def attend(scores, readout, inputs, h, gain, code, action):
-    """The code gain * tanh(scores) @ inputs, slot by slot, and the action read out of it."""
+def attend(scores, readout, readings, h, seats, sensors, gain, said, code, action):
+    """The code gain * tanh(scores) @ readings, slot by slot, and the action read out of it."""
     slots = scores.shape[0]
+    flat = said.reshape(said.size)
     for lane in range(LANES):
         action[lane] = readout[slots]
     for m in range(slots):
-        for lane in range(LANES):
-            code[lane] = ZERO
-        for n in range(inputs.shape[0]):
-            for lane in range(LANES):
+        for n in range(readings.shape[0]):
+            for lane in range(CHUNK):
                 s = scores[m, HIDDEN]
                 for k in range(HIDDEN):
                     s += scores[m, k] * h[n, k, lane]
-                code[lane] += fast_tanh(s) * inputs[n, lane]
+                said[n, lane] = fast_tanh(s) * readings[n, lane]
+        for lane in range(LANES):
+            code[lane] = ZERO
+        for n in range(sensors):
+            for lane in range(seats):
+                code[lane] += flat[n * seats + lane]
         for lane in range(LANES):
             action[lane] += readout[m] * fast_tanh(gain[lane] * code[lane])
     for lane in range(LANES):
         action[lane] = fast_tanh(action[lane])
+
+
+@njit(**OPTIONS)
+def tell(inputs, action, seats, readings, told):
+    """Lay what sensors read and the last action out as the neurons lie."""
+    read, heard = readings.reshape(readings.size), told.reshape(told.size)
+    for n in range(inputs.shape[0]):
+        for lane in range(seats):
+            read[n * seats + lane] = inputs[n, lane]
+            heard[n * seats + lane] = action[lane]
 
 
 @njit(**OPTIONS)
@@ -118,61 +134,87 @@ def advance(state, inputs, action, floor, total, left, done):
 
 
 @njit(**OPTIONS)
-def seat(lane, start, state, floor, gain, memory, action, total, left, n_steps):
+def seat(lane, start, state, floor, gain, action, total, left, n_steps, memory, seats, sensors):
     """Begin an episode in a lane."""
     state[0, lane], state[1, lane] = start[0], start[1]
     state[2, lane], state[3, lane] = wrap(start[2]), start[3]
     floor[lane], gain[lane] = start[4], start[5]
-    memory[:, :, :, lane] = ZERO
     action[lane] = ZERO
     total[lane] = ZERO
     left[lane] = F(n_steps)
+    for n in range(sensors):
+        place = n * seats + lane
+        memory[:, place // CHUNK, :, place % CHUNK] = ZERO
+
+
+@njit(**OPTIONS)
+def leave(lane, state, floor, gain, action, total, left, owner, memory, seats, sensors):
+    """Take a lane away: the last one moves into it, and all neurons move together."""
+    last = seats - 1
+    for each in (floor, gain, action, total, left):
+        each[lane] = each[last]
+    owner[lane] = owner[last]
+    state[:, lane] = state[:, last]
+    for n in range(sensors):
+        for to in range(last):
+            old = n * seats + (last if to == lane else to)
+            new = n * last + to  # never after a place that is still to be read
+            memory[:, new // CHUNK, :, new % CHUNK] = memory[:, old // CHUNK, :, old % CHUNK]
 
 
 @njit(**OPTIONS)
 def run_candidate(neurons, gates, layer, readout, starts, extra, n_steps, returns):
     """All episodes of one candidate; fills in their returns and says how many steps they took."""
     episodes = starts.shape[0]
-    sensors = OBSERVED + extra.shape[2]
+    sensors, seats = OBSERVED + extra.shape[2], min(episodes, LANES)
     state, inputs = np.zeros((4, LANES), F), np.zeros((sensors, LANES), F)
-    memory = np.zeros((3, sensors, HIDDEN, LANES), F)  # c, and h before and after the step
+    chunks = -(-sensors * seats // CHUNK)
+    memory = np.zeros((3, chunks, HIDDEN, CHUNK), F)  # c, and h before and after the step
+    readings, told = np.zeros((chunks, CHUNK), F), np.zeros((chunks, CHUNK), F)
+    said = np.zeros((chunks, CHUNK), F)
     action, total, left = np.zeros(LANES, F), np.zeros(LANES, F), np.zeros(LANES, F)
     floor, gain = np.zeros(LANES, F), np.zeros(LANES, F)
-    done, code, owner = np.zeros(LANES, F), np.zeros(LANES, F), np.full(LANES, -1)
-    waiting, running, made, now = 0, 0, 0, 1
-    for lane in range(min(LANES, episodes)):
-        seat(lane, starts[waiting], state, floor, gain, memory, action, total, left, n_steps)
-        owner[lane] = waiting
-        waiting += 1
-        running += 1
-    while running > 0:
+    done, code, owner = np.zeros(LANES, F), np.zeros(LANES, F), np.arange(LANES)
+    waiting, made, now = seats, 0, 1
+    for lane in range(seats):
+        seat(
+            lane, starts[lane], state, floor, gain, action, total, left, n_steps, memory, seats, sensors
+        )  # fmt: skip
+    while seats > 0:
         observe(state, inputs)
         for k in range(OBSERVED, sensors):
-            for lane in range(LANES):
-                inputs[k, lane] = extra[
-                    max(owner[lane], 0), n_steps - int(left[lane]), k - OBSERVED
-                ]
+            for lane in range(seats):
+                inputs[k, lane] = extra[owner[lane], n_steps - int(left[lane]), k - OBSERVED]
         if neurons:
-            remember(gates, inputs, action, memory[now], memory[0], memory[3 - now])
+            chunks = -(-sensors * seats // CHUNK)
+            tell(inputs, action, seats, readings, told)
+            h, c, h_new = memory[now, :chunks], memory[0, :chunks], memory[3 - now, :chunks]
+            remember(gates, readings[:chunks], told, h, c, h_new)
             now = 3 - now
-            attend(layer, readout, inputs, memory[now], gain, code, action)
+            attend(
+                layer, readout, readings[:chunks], h_new, seats, sensors, gain, said, code, action
+            )
         else:
             react(layer, readout, inputs, action)
-        made += running
+        made += seats
         if advance(state, inputs, action, floor, total, left, done) > ZERO:
-            for lane in range(LANES):
+            for lane in range(seats - 1, -1, -1):
                 if done[lane] == ZERO:
                     continue
-                if owner[lane] >= 0:
-                    returns[owner[lane]] = total[lane]
-                    running -= 1
-                    owner[lane] = -1
+                returns[owner[lane]] = total[lane]
                 if waiting < episodes:
                     owner[lane] = waiting
-                    running += 1
+                    start = starts[waiting]
+                    seat(
+                        lane, start, state, floor, gain, action, total, left, n_steps, memory, seats,
+                        sensors,
+                    )  # fmt: skip
                     waiting += 1
-                start = starts[max(owner[lane], 0)]  # an idle lane plays on, unheard
-                seat(lane, start, state, floor, gain, memory, action, total, left, n_steps)
+                else:
+                    leave(
+                        lane, state, floor, gain, action, total, left, owner, memory, seats, sensors
+                    )
+                    seats -= 1
     return made
 
 

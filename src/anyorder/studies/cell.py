@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import InvariantConfig, InvariantPolicy
-from anyorder.rollout import Engine
+from anyorder.rollout import choose_engine
 from anyorder.training import PPO, ESConfig, Evolution, ManySeeds, PPOConfig, state_of
 from anyorder.training.space import to_policy
 
@@ -39,8 +39,11 @@ class Cell:
         return dataclasses.asdict(self)
 
     def learner(self, env: AbstractEnv, policy: InvariantPolicy) -> Evolution | PPO:
-        """The learner that starts from this policy; episodes are played by the scan."""
-        engine = Engine(env, fused=False)
+        """The learner that starts from this policy."""
+        on_gpu = (
+            jax.default_backend() == "gpu"
+        )  # elsewhere the fused rollout cannot stand inside jit
+        engine = choose_engine(policy, env, "auto" if on_gpu else "scan")
         if isinstance(self.training, ESConfig):
             return Evolution(policy, engine, self.training)
         return PPO(policy, engine, self.training)
@@ -94,6 +97,48 @@ class Outcome:
         )
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A cell whose code is compiled."""
+
+    policies: list[InvariantPolicy]
+    """Where each seed starts."""
+    many: ManySeeds
+    states: Any
+    stage: Callable[[ManySeeds, Any, Array], tuple[Any, Array, Array]]
+    """So many updates, then a test: states, steps and scores of all seeds."""
+    seconds: float
+    """Of compiling."""
+
+
+def prepare(cell: Cell, env: AbstractEnv, seeds: int) -> Prepared:
+    """Everything before the first update."""
+    pairs = [jax.random.split(jax.random.key(seed)) for seed in range(seeds)]
+    agent = dataclasses.replace(cell.agent, actions="discrete" if env.discrete else "continuous")
+    policies = [
+        InvariantPolicy(env.n_sensors, env.n_actions, agent, key=policy_key)
+        for policy_key, _ in pairs
+    ]
+    many = ManySeeds(cell.learner(env, policies[0]), policies)
+    states = many.init(jnp.stack([run_key for _, run_key in pairs]))
+
+    def stage(many: ManySeeds, states: Any, count: Int[Array, ""]) -> tuple[Any, Array, Array]:
+        def update(_: Any, carry: tuple[Any, Array]) -> tuple[Any, Array]:
+            states, steps = carry
+            states, metrics = many.update(states, 0)  # schedules follow the states, not the number
+            return states, steps + metrics["steps"]
+
+        begin = (states, jnp.zeros(seeds, int))
+        states, steps = jax.lax.fori_loop(0, count, update, begin)
+        states, found = many.test(states)
+        return states, steps, found["test"]
+
+    began = time.monotonic()
+    jitted: Any = eqx.filter_jit(stage)
+    compiled = jitted.lower(many, states, jnp.array(1)).compile()
+    return Prepared(policies, many, states, compiled, time.monotonic() - began)
+
+
 def run_cell(
     cell: Cell,
     env: AbstractEnv,
@@ -108,59 +153,34 @@ def run_cell(
 
     - `further`: what else to find out about each last policy: functions from it to a number.
     """
-    pairs = [jax.random.split(jax.random.key(seed)) for seed in range(seeds)]
-    agent = dataclasses.replace(cell.agent, actions="discrete" if env.discrete else "continuous")
-    policies = [
-        InvariantPolicy(env.n_sensors, env.n_actions, agent, key=policy_key)
-        for policy_key, _ in pairs
-    ]
-    learner = cell.learner(env, policies[0])
-    many = ManySeeds(learner, policies)
-    states = many.init(jnp.stack([run_key for _, run_key in pairs]))
-    every = min(learner.test_every, cell.updates)
+    ready = prepare(cell, env, seeds)
+    states = ready.states
+    every = min(cell.training.test_every, cell.updates)
     stages = -(-cell.updates // every)
-
-    def stage(many: ManySeeds, states: Any, count: Int[Array, ""]) -> tuple[Any, Array, Array]:
-        """So many updates, then a test; compiled once for any number."""
-
-        def update(_: Any, carry: tuple[Any, Array]) -> tuple[Any, Array]:
-            states, steps = carry
-            states, metrics = many.update(states, 0)  # schedules follow the states, not the number
-            return states, steps + metrics["steps"]
-
-        begin = (states, jnp.zeros(seeds, int))
-        states, steps = jax.lax.fori_loop(0, count, update, begin)
-        states, found = many.test(states)
-        return states, steps, found["test"]
-
-    began = time.monotonic()
-    jitted: Any = eqx.filter_jit(stage)
-    compiled = jitted.lower(many, states, jnp.array(every)).compile()
-    compile_seconds = time.monotonic() - began
     scores, steps = [], np.zeros(seeds)
     began = time.monotonic()
     for number in range(stages + 1):
-        states, made, score = compiled(many, states, jnp.array(every if number else 0))
+        states, made, score = ready.stage(ready.many, states, jnp.array(every if number else 0))
         scores.append(np.asarray(score))
         steps += np.asarray(made)
         show(number * every, stages * every, scores[-1])
     seconds = time.monotonic() - began
     last = [
-        last_policy(cell.learner(env, policies[seed]), state_of(states, seed))
-        for seed in range(seeds)
+        last_policy(cell.learner(env, policy), state_of(states, seed))
+        for seed, policy in enumerate(ready.policies)
     ]
     final = {
         name: np.array([float(ask(policy)) for policy in last])
         for name, ask in (further or {}).items()
     }
-    leaves = jax.tree.leaves(eqx.filter(policies[0], eqx.is_inexact_array))
+    leaves = jax.tree.leaves(eqx.filter(ready.policies[0], eqx.is_inexact_array))
     return Outcome(
         at=every * np.arange(stages + 1),
         scores=np.array(scores).T,
         steps=steps,
         parameters=sum(leaf.size for leaf in leaves),
         seconds=seconds,
-        compile_seconds=compile_seconds,
+        compile_seconds=ready.seconds,
         final=final,
     )
 
