@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from evosax.algorithms import CMA_ES, PGPE, SNES, Open_ES, Sep_CMA_ES
+from evosax.algorithms import PGPE, SNES, Open_ES, Sep_CMA_ES
 from evosax.core.fitness_shaping import (
     centered_rank_fitness_shaping_fn,
     identity_fitness_shaping_fn,
@@ -24,6 +24,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
 from anyorder.rollout import AbstractEngine, EngineName, choose_engine
+from anyorder.training.lazy_cma import LazyCMA
 from anyorder.training.memory import Estimate, advice, estimate, in_words, machine_memory
 from anyorder.training.space import SpaceName, check_space, flatten, to_policy, to_vector
 
@@ -247,8 +248,10 @@ def make_strategy(config: ESConfig, n_parameters: int) -> tuple[Any, Any]:
         return strategy, strategy.default_params
     if config.algorithm == "pgpe":
         strategy = PGPE(config.population, template, optimizer=adam, fitness_shaping_fn=shaping)
+    elif config.algorithm == "cma-es":
+        strategy = LazyCMA(config.population, template)
     else:
-        kinds = {"snes": SNES, "sep-cma-es": Sep_CMA_ES, "cma-es": CMA_ES}
+        kinds = {"snes": SNES, "sep-cma-es": Sep_CMA_ES}
         strategy = kinds[config.algorithm](config.population, template)
     return strategy, strategy.default_params.replace(std_init=jnp.asarray(config.sigma))
 

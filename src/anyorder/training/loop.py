@@ -90,12 +90,12 @@ class StepCount:
         """Count an update's steps, and wait for the update that is AHEAD behind this one."""
         self._coming.append(steps)
         if len(self._coming) > AHEAD:
-            self.counted = self.counted + np.asarray(self._coming.popleft(), np.int64)
+            self.counted = np.asarray(self.counted + np.asarray(self._coming.popleft(), np.int64))
 
     def all(self) -> np.ndarray:
         """The exact count, for which every update is waited for."""
         while self._coming:
-            self.counted = self.counted + np.asarray(self._coming.popleft(), np.int64)
+            self.counted = np.asarray(self.counted + np.asarray(self._coming.popleft(), np.int64))
         return self.counted
 
 
