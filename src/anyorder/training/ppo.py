@@ -66,6 +66,9 @@ class PPOConfig:
     """Standard deviation at the start of a continuous action before it is squashed; it is learned."""
     separate_critic: bool = False
     """Give the critic sensory neurons of its own instead of the actor's code."""
+    informed_critic: bool = True
+    """Show the critic the world's own sensors, in their order, beside the code. The agent is told nothing
+    of it, and without a critic it is as free of order as before; see docs/design.md."""
     critic_hidden: int = 64
     """Units in each of the critic's two layers."""
     practice: float = 0.0
@@ -210,6 +213,7 @@ class PPO(eqx.Module):
             separate=config.separate_critic,
             hidden=config.critic_hidden,
             sd=config.sd,
+            told=self.env.bare.n_sensors if config.informed_critic else 0,
             key=key,
         )
 
