@@ -36,6 +36,16 @@ def test_the_world_itself_does_not_change(key):
         np.testing.assert_array_equal(np.sort(seen.sensors.values), np.sort(bare.sensors.values))
 
 
+def test_what_the_world_itself_shows_can_be_seen_through_every_perturbation(key):
+    twice = PerturbedEnv(PerturbedEnv(WORLD, Shuffle()), Double())
+    assert twice.bare is WORLD
+    bare, seen = WORLD.reset(key), twice.reset(key)
+    for _ in range(3):
+        np.testing.assert_array_equal(twice.sight(seen).values, WORLD.sight(bare).values)
+        bare = WORLD.step(bare.state, jnp.ones(1), key=key)
+        seen = twice.step(seen.state, jnp.ones(1), key=key)
+
+
 def test_sensors_change_places_in_the_middle_of_an_episode(key):
     perturbed = PerturbedEnv(WORLD, Reshuffle(3))
     step, orders = perturbed.reset(key), []

@@ -53,6 +53,26 @@ def test_neither_action_nor_value_knows_the_order_of_sensors(kind, separate):
     assert np.std(values) > 1e-3
 
 
+@pytest.mark.parametrize("separate", [False, True])
+def test_only_the_value_depends_on_what_the_critic_is_told(separate):
+    policy = InvariantPolicy(4, 1, key=jax.random.key(0))
+    model = ActorCritic(
+        policy, 4, separate=separate, hidden=8, sd=0.5, told=5, key=jax.random.key(1)
+    )
+    sensors, memory = Sensors.of(jnp.arange(4.0)), model.init(4)
+    one = model.judge(sensors, memory, Sensors.of(jnp.arange(5.0)))
+    other = model.judge(sensors, memory, Sensors.of(-jnp.arange(5.0)))
+    np.testing.assert_array_equal(one.raw, other.raw)
+    jax.tree.map(np.testing.assert_array_equal, one.memory, other.memory)
+    assert abs(float(one.value - other.value)) > 1e-3
+    order = jnp.array([2, 0, 3, 1])  # of the agent's sensors; the world itself has none
+    moved = model.judge(sensors.take(order), memory, Sensors.of(jnp.arange(5.0)))
+    np.testing.assert_allclose(moved.value, one.value, atol=1e-5)
+    np.testing.assert_allclose(moved.raw, one.raw, atol=1e-5)
+    with pytest.raises(ValueError, match="told"):
+        model.judge(sensors, memory)
+
+
 def test_values_survive_a_change_of_units():
     model = actor_critic(PlainPolicy(3, 1, key=jax.random.key(0)), 3, separate=False)
     old_mean, old_sd, mean, sd = jnp.array([5.0, 2.0, -3.0, 0.25])

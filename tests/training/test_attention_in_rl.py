@@ -25,10 +25,11 @@ AT_ONCE = AttentionNeuronConfig(
 )
 
 
-def by_ppo(env, neuron, updates, gamma=0.5, n_envs=64):
+def by_ppo(env, neuron, updates, gamma=0.5, n_envs=64, told=True):
     config = PPOConfig(
         steps=updates * n_envs * 32, n_envs=n_envs, n_steps=32, unroll=32, epochs=4, minibatches=4,
         learning_rate=1e-2, final_learning_rate=2e-3, gamma=gamma, critic_hidden=16, sd=0.6,
+        informed_critic=told,
     )  # fmt: skip
     policy = InvariantPolicy(
         env.n_sensors, env.n_actions, InvariantConfig(neuron), key=jax.random.key(0)
@@ -74,7 +75,8 @@ def on_the_informed(step, decision):
 @pytest.mark.parametrize("method", ["ppo", "dqn"])
 def test_few_inputs_among_many_are_found_and_attended_to(method):
     if method == "ppo":
-        env, policy = Channels(), by_ppo(Channels(), WATCHFUL, 20, n_envs=32)
+        # Places mean nothing here, so there is nothing to tell a critic.
+        env, policy = Channels(), by_ppo(Channels(), WATCHFUL, 20, n_envs=32, told=False)
     else:
         env = DiscreteActions(Channels(), levels=2)
         policy = by_dqn(env, WATCHFUL, 40)

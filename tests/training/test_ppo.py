@@ -69,7 +69,7 @@ def values_along(learner, state, n_looks):
     step, memory = learner.env.reset(jax.random.key(5)), model.init(learner.env.n_sensors)
     found = []
     for _ in range(n_looks):
-        judged = model.judge(step.sensors, memory)
+        judged = model.judge(step.sensors, memory, learner.env.sight(step))
         found.append(float(state.scale.mean + state.scale.sd * judged.value))
         memory = model.acted(judged.memory, jnp.zeros(1))
         step = learner.env.step(step.state, jnp.zeros(1), key=jax.random.key(0))
@@ -96,9 +96,10 @@ def rollout_of(learner, key):
     return model, *later
 
 
+@pytest.mark.parametrize("world", [Recall(), PerturbedEnv(Recall(), Drop(lost=1))])
 @pytest.mark.parametrize("kind", ["mlp", "attention"])
-def test_a_rollout_lived_again_by_the_same_model_is_the_same(kind, key):
-    learner = learner_for(Recall(), kind)
+def test_a_rollout_lived_again_by_the_same_model_is_the_same(kind, world, key):
+    learner = learner_for(world, kind)
     model, _, experience = rollout_of(learner, key)
     assert bool(experience.rows.over.any())
     memory = jax.tree.map(lambda leaf: leaf[1, 4], experience.memory)  # in the middle of an episode
@@ -123,6 +124,27 @@ def test_episodes_are_whole_and_begin_with_nothing_remembered(key):
     jax.tree.map(np.testing.assert_array_equal, blank, fresh)
     same = [np.asarray(rows.value[start, 0]) for start in range(0, 24, 4)]
     np.testing.assert_allclose(same, same[0], atol=1e-6)  # what went before is forgotten
+
+
+def test_a_told_critic_knows_what_the_agent_cannot_see():
+    """The agent is blind here, so whoever goes by its code takes all moments for the same."""
+    world = PerturbedEnv(Countdown(lives=3), Drop(lost=2))
+    told = train(learner_for(world, gamma=0.8), 60)[1]["explained"]
+    untold = train(learner_for(world, gamma=0.8, informed_critic=False), 60)[1]["explained"]
+    assert float(told) > 0.9
+    assert float(untold) < 0.2
+
+
+def test_what_the_critic_is_told_stays_with_the_critic():
+    world = PerturbedEnv(CartPoleSwingUpHarder(), chain(Double(), Reshuffle(every=2)))
+    policy = InvariantPolicy(5, 1, key=jax.random.key(0))
+    learner = make_ppo(policy, world, SMALL, "scan")
+    state, metrics = train(learner, 1)
+    assert jax.tree.structure(state.model.policy) == jax.tree.structure(state.best)
+    assert bool(jnp.isfinite(metrics["explained"]))
+    assert 0 <= float(metrics["clipped"]) <= 1
+    best, _ = learner.best(state, episodes=8)
+    assert sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(best, eqx.is_array))) == 913
 
 
 def test_gradients_flow_back_through_memory(key):

@@ -49,6 +49,15 @@ class AbstractEnv(eqx.Module):
     def n_steps(self) -> int:
         """Steps after which an episode is truncated."""
 
+    @property
+    def bare(self) -> "AbstractEnv":
+        """The world without what happens to its sensors on their way to the agent."""
+        return self
+
+    def sight(self, step: Step) -> Sensors:
+        """What the bare world shows at this step."""
+        return step.sensors
+
     def practising(self, share: Float[Array, ""]) -> "AbstractEnv":
         """The same world, a share of whose episodes is an exercise that is easier to learn from."""
         raise ValueError(f"{type(self).__name__} has no exercise to practise.")

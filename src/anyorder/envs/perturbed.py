@@ -49,6 +49,20 @@ class PerturbedEnv(AbstractEnv):
     def n_steps(self) -> int:
         return self.env.n_steps
 
+    @property
+    def bare(self) -> AbstractEnv:
+        return self.env.bare
+
+    def sight(self, step: Step) -> Sensors:
+        inner = Step(
+            state=step.state.world,
+            sensors=step.state.sight,
+            reward=step.reward,
+            terminated=step.terminated,
+            truncated=step.truncated,
+        )
+        return self.env.sight(inner)
+
     def practising(self, share: Float[Array, ""]) -> PerturbedEnv:
         return PerturbedEnv(self.env.practising(share), self.perturbation)
 

@@ -27,13 +27,20 @@ class Judgement(eqx.Module):
 
 
 class ActorCritic(eqx.Module):
-    """The value is read from a policy's code, so it is as invariant to the order of sensors as that."""
+    """The value is read from a policy's code, so it is as invariant to the order of sensors as that.
+
+    A critic may be told more than the actor (Pinto et al., 2017, arXiv 1710.06542): what the world itself
+    shows, before anything happens to its sensors. It is needed for training alone, so the actor remains
+    as free of order as it is.
+    """
 
     policy: AbstractPolicy
     critic: AbstractPolicy | None
     """Whose code the value is read from, if not the policy's own."""
     value: eqx.nn.MLP
     log_sd: Float[Array, " actions"]
+    told: int = eqx.field(static=True)
+    """Sensors of the bare world that the critic is shown."""
 
     def __init__(
         self,
@@ -43,6 +50,7 @@ class ActorCritic(eqx.Module):
         separate: bool,
         hidden: int,
         sd: float,
+        told: int = 0,
         key: PRNGKeyArray,
     ):
         """**Arguments:**
@@ -51,6 +59,7 @@ class ActorCritic(eqx.Module):
         - `n_sensors`: sensors of some world the policy can read.
         - `hidden`: units in each of the value's two tanh layers.
         - `sd`: of the noise on a continuous action, before it is squashed.
+        - `told`: sensors of the bare world that the critic is shown; 0 to show it none.
         """
         code = jax.eval_shape(
             lambda: policy.decide(Sensors.of(jnp.zeros(n_sensors)), policy.init(n_sensors)).code
@@ -58,8 +67,9 @@ class ActorCritic(eqx.Module):
         self.policy = policy
         self.critic = policy if separate else None
         self.value = eqx.nn.MLP(
-            math.prod(code.shape), "scalar", hidden, depth=2, activation=jnp.tanh, key=key
+            math.prod(code.shape) + told, "scalar", hidden, depth=2, activation=jnp.tanh, key=key
         )
+        self.told = told
         self.log_sd = jnp.full(policy.n_actions, math.log(sd))
 
     def init(self, n_sensors: int) -> Memories:
@@ -67,15 +77,25 @@ class ActorCritic(eqx.Module):
         both = (self.policy,) if self.critic is None else (self.policy, self.critic)
         return tuple(each.init(n_sensors) for each in both)
 
-    def judge(self, sensors: Sensors, memory: Memories) -> Judgement:
+    def judge(self, sensors: Sensors, memory: Memories, sight: Sensors | None = None) -> Judgement:
+        """**Arguments:**
+
+        - `sight`: what the bare world shows, for a critic that is told.
+        """
         decision = self.policy.decide(sensors, memory[0])
         if self.critic is None:
-            return Judgement(decision.raw, self._value(decision.code), (decision.memory,))
+            return Judgement(decision.raw, self._value(decision.code, sight), (decision.memory,))
         own = self.critic.decide(sensors, memory[1])
-        return Judgement(decision.raw, self._value(own.code), (decision.memory, own.memory))
+        return Judgement(decision.raw, self._value(own.code, sight), (decision.memory, own.memory))
 
-    def _value(self, code: Float[Array, "slots *features"]) -> Float[Array, ""]:
+    def _value(
+        self, code: Float[Array, "slots *features"], sight: Sensors | None
+    ) -> Float[Array, ""]:
         flat = code.reshape(-1)
+        if self.told:
+            if sight is None:
+                raise ValueError("This critic has to be told what the world shows.")
+            flat = jnp.concatenate([flat, sight.readings()])
         return self.value(jnp.sign(flat) * jnp.log1p(jnp.abs(flat)))  # readings have no bounds
 
     def in_units(

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from anyorder.envs import AbstractEnv, Step
 from anyorder.policies import ActionKind, to_action
-from anyorder.policies.actor_critic import ActorCritic, Memories
+from anyorder.policies.actor_critic import ActorCritic, Judgement, Memories
 from anyorder.policies.exploration import draw, log_probability
 from anyorder.sensors import Sensors
 
@@ -36,6 +36,8 @@ class Rows(eqx.Module):
     """Looks at worlds, and what came of them."""
 
     sensors: Sensors
+    sight: Sensors | None
+    """What the bare world shows, for a critic that is told."""
     drawn: Float[Array, "*rows actions"]
     """The action before `to_action`."""
     log_probability: Float[Array, "*rows"]
@@ -96,7 +98,7 @@ def collect(
     row_keys = jax.random.split(play_key, (n_sequences, unroll))
     begin = (worlds, jnp.zeros(n_worlds, int))
     (worlds, _), (rows, memory) = jax.lax.scan(sequence, begin, row_keys)
-    last = jax.vmap(model.judge)(worlds.step.sensors, worlds.memory)
+    last = jax.vmap(lambda world: _judged(model, env, world)[0])(worlds)
     return worlds, Experience(rows, memory, last.value)
 
 
@@ -111,12 +113,13 @@ def _look(
     """One row in one world, which begins anew if its episode is over."""
     draw_key, world_key = jax.random.split(key)
     kind, over = action_kind(env), world.step.done
-    judged = model.judge(world.step.sensors, world.memory)
+    judged, sight = _judged(model, env, world)
     drawn = draw(judged.raw, model.log_sd, kind, key=draw_key)
     action = to_action(drawn, kind)
     following = env.step(world.step.state, action, key=world_key)
     row = Rows(
         sensors=world.step.sensors,
+        sight=sight,
         drawn=drawn,
         log_probability=log_probability(drawn, judged.raw, model.log_sd, kind),
         value=judged.value,
@@ -130,6 +133,14 @@ def _look(
     return (Worlds(either(over, start, following), memory), used + over), row
 
 
+def _judged(
+    model: ActorCritic, env: AbstractEnv, world: Worlds
+) -> tuple[Judgement, Sensors | None]:
+    """What a model says in one world, and what it was told beside the agent's sensors."""
+    sight = env.sight(world.step) if model.told else None
+    return model.judge(world.step.sensors, world.memory, sight), sight
+
+
 def relive(
     model: ActorCritic, env: AbstractEnv, memory: Memories, rows: Rows
 ) -> tuple[Float[Array, "steps actions"], Float[Array, " steps"]]:
@@ -140,7 +151,7 @@ def relive(
     kind = action_kind(env)
 
     def look(memory, row):
-        judged = model.judge(row.sensors, memory)
+        judged = model.judge(row.sensors, memory, row.sight)
         action = to_action(row.drawn, kind)
         memory = remember(model, judged.memory, action, row.over, env.n_sensors)
         return memory, (judged.raw, judged.value)

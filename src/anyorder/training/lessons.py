@@ -105,5 +105,6 @@ def loss_on(
         "value_loss": value_loss,
         "entropy": mean(disorder),
         "kl": mean(ratio - 1 - change),
+        "clipped": mean(jnp.abs(ratio - 1) > clip),
         "sd": jnp.exp(model.log_sd).mean(),
     }

@@ -60,12 +60,16 @@ class PPOConfig:
     """How far the probability of an action may move from one rollout to the next."""
     value_weight: float = 0.5
     """Share of the critic's error in the loss."""
-    entropy: float = 0.0
-    """Worth of random actions in the loss."""
+    entropy: float = 0.01
+    """Worth of random actions in the loss; it keeps their spread from falling early."""
     sd: float = 1.0
     """Standard deviation at the start of a continuous action before it is squashed; it is learned."""
     separate_critic: bool = False
     """Give the critic sensory neurons of its own instead of the actor's code."""
+    informed_critic: bool = True
+    """Show the critic the world's own sensors, in their order, beside the code. The agent is told nothing
+    of it and stays as free of order as it is. Not worth it where a sensor's place in the world says
+    nothing about it, as in channels."""
     critic_hidden: int = 64
     """Units in each of the critic's two layers."""
     practice: float = 0.0
@@ -210,6 +214,7 @@ class PPO(eqx.Module):
             separate=config.separate_critic,
             hidden=config.critic_hidden,
             sd=config.sd,
+            told=self.env.bare.n_sensors if config.informed_critic else 0,
             key=key,
         )
 
