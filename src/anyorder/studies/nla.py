@@ -32,23 +32,23 @@ MATRICES = {"two-layer": 2, "gated": 3}
 class Budget:
     """What every cell may spend.
 
-    The defaults are meant for 12 cells of 20 seeds in some six minutes on one large GPU: an estimate, from
-    24 ms measured there for a generation of 4,096 episodes by the scan, which is far from filling it.
+    The defaults are meant for 12 cells of 20 seeds in a quarter of an hour on one large GPU, and for most
+    agents with keys as they are to get beyond the lowest threshold.
     """
 
-    generations: int = 300
+    generations: int = 1000
     """Generations of evolution."""
-    population: int = 128
+    population: int = 256
     """Candidates in a generation."""
-    episodes: int = 16
+    episodes: int = 32
     """Episodes each candidate plays."""
-    rollouts: int = 120
+    rollouts: int = 160
     """Updates of PPO, each of 128 steps in every world."""
     test_episodes: int = 512
     """Held-out episodes of a test."""
     horizon: int | None = None
     """Steps episodes of evolution are watched for; all of them if left out."""
-    worlds: int = 1024
+    worlds: int = 256
     """Worlds PPO plays at once."""
     unroll: int = 32
     """Steps PPO's gradients go back; its rollouts are four times as long."""
@@ -89,7 +89,7 @@ def nla_cells(maps: Sequence[KeyMapName], methods: Sequence[str], budget: Budget
     length = 4 * budget.unroll
     ppo = PPOConfig(
         steps=budget.rollouts * budget.worlds * length, n_envs=budget.worlds, n_steps=length,
-        unroll=budget.unroll, minibatches=min(4, budget.worlds),
+        unroll=budget.unroll, minibatches=min(8, budget.worlds),
         test_every=max(1, budget.rollouts // 40), test_episodes=budget.test_episodes,
     )  # fmt: skip
     training = {"evolution": evolution, "ppo": ppo}
