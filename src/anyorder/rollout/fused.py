@@ -20,6 +20,8 @@ from anyorder.sensors import Noise, Sensors, Silent
 
 KERNEL_HIDDEN = 8
 OBSERVED = 5
+GPU_EXTRA = 8
+"""Most extra sensors on a GPU, whose kernel holds every neuron in registers."""
 KERNEL_KNOWS = ("slots", "width", "bias", "score", "scaled", "remember", "gain", "stack", "top")
 """Settings of neurons whose values the kernel handles, some of them checked apart, or does not need."""
 
@@ -29,6 +31,11 @@ def why_not_fused(policy: AbstractPolicy, env: AbstractEnv) -> str | None:
     extra = isinstance(env, PerturbedEnv)
     if isinstance(env, PerturbedEnv) and not isinstance(env.perturbation, Noise | Silent):
         return f"the kernel knows noise and silent sensors, not {type(env.perturbation).__name__}"
+    if jax.default_backend() == "gpu":
+        if "rocm" in jax.devices()[0].client.platform_version:
+            return "the kernel for GPUs is written for NVIDIA's"
+        if _noisy(env) > GPU_EXTRA:
+            return f"the kernel for GPUs knows up to {GPU_EXTRA} noisy sensors"
     if type(env.env if isinstance(env, PerturbedEnv) else env) is not CartPoleSwingUpHarder:
         return f"{type(env).__name__} has no compiled step"
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
@@ -120,10 +127,10 @@ def _start_states(
     return jax.vmap(start)(keys)
 
 
-def _noisy(env: AbstractEnv) -> bool:
-    """Whether extra sensors say something."""
+def _noisy(env: AbstractEnv) -> int:
+    """How many extra sensors say something."""
     perturbation = env.perturbation if isinstance(env, PerturbedEnv) else None
-    return isinstance(perturbation, Noise) and perturbation.sd > 0 and perturbation.channels > 0
+    return perturbation.channels if isinstance(perturbation, Noise) and perturbation.sd > 0 else 0
 
 
 @eqx.filter_jit
