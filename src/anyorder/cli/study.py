@@ -6,12 +6,12 @@ import dataclasses
 import json
 import shlex
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import jax
 import tyro
 
 from anyorder.cli.console import console, keep_compiled_code, parse, show, write_file, write_json
@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
     found = outcomes(options, cells, out)
     made = {
         "command": f"`{shlex.join(['anyorder', 'study', *arguments])}`",
-        "device": f"{jax.devices()[0].device_kind} ({jax.default_backend()})",
+        "device": devices(found),
         "anyorder": _version(),
         "written": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     }
@@ -153,6 +153,12 @@ def _run(cell: Cell, options: StudyOptions, seeds: int, label: str) -> Outcome:
         markup=False,
     )
     return outcome
+
+
+def devices(found: dict[str, dict[str, Outcome]]) -> str:
+    """Where the cells ran."""
+    where = Counter(outcome.device for cells in found.values() for outcome in cells.values())
+    return ", ".join(f"{device} ({count} cells)" for device, count in where.most_common())
 
 
 def read_cell(path: Path, settings: dict[str, Any]) -> Outcome | None:

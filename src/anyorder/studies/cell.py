@@ -71,6 +71,8 @@ class Outcome:
     compile_seconds: float
     final: Mapping[str, Float[np.ndarray, " seeds"]]
     """What the last policies earn in further tests, by name."""
+    device: str = "unknown"
+    """Where it ran."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -78,6 +80,7 @@ class Outcome:
             "scores": np.round(self.scores, 3).tolist(),
             "steps": self.steps.tolist(),
             "parameters": self.parameters,
+            "device": self.device,
             "seconds": round(self.seconds, 2),
             "compile_seconds": round(self.compile_seconds, 2),
             "final": {name: np.round(found, 3).tolist() for name, found in self.final.items()},
@@ -94,6 +97,7 @@ class Outcome:
             seconds=float(facts["seconds"]),
             compile_seconds=float(facts["compile_seconds"]),
             final={name: np.array(found, float) for name, found in facts["final"].items()},
+            device=str(facts.get("device", "unknown")),
         )
 
 
@@ -182,6 +186,7 @@ def run_cell(
         seconds=seconds,
         compile_seconds=ready.seconds,
         final=final,
+        device=jax.devices()[0].device_kind,
     )
 
 

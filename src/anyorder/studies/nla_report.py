@@ -88,7 +88,7 @@ def verdict(time: Comparison) -> str:
         faster = f"slower by {time.value - 1:.0%}"
     else:
         faster = "no difference shown"
-    if time.low > CLAIMED:
+    if round(time.low, 2) > CLAIMED:
         return f"{faster}; a saving of 30% is ruled out"
     return f"{faster}; a saving of 30% {'or more is likely' if time.high <= CLAIMED else 'is possible'}"
 
@@ -96,13 +96,13 @@ def verdict(time: Comparison) -> str:
 def summary(method: str, rows: Sequence[Against]) -> str:
     """The plain answer for a method."""
     likely = [row.name for row in rows if row.time.high < 1]
-    ruled_out = [row.name for row in rows if row.time.low > CLAIMED]
+    ruled_out = [row.name for row in rows if round(row.time.low, 2) > CLAIMED]
     if all(row.time.low == row.time.high == 1 for row in rows):
         return f"By {method} there was nothing to compare: no seed reached {min(THRESHOLDS):.0f}."
     best = min(rows, key=lambda row: row.time.value)
     text = (
-        f"By {method}, {len(likely)} of {len(rows)} nonlinear maps were faster than the identity beyond "
-        f"chance{' (' + ', '.join(likely) + ')' if likely else ''}; a saving of 30% is ruled out for "
+        f"By {method}, {len(likely)} of {len(rows)} nonlinear maps had an interval below the identity's "
+        f"time{' (' + ', '.join(likely) + ')' if likely else ''}; a saving of 30% is ruled out for "
         f"{len(ruled_out)}. The quickest, {best.name}, took {best.time.value:.2f} "
         f"({best.time.low:.2f} to {best.time.high:.2f}) of the identity's time."
     )
