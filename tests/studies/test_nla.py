@@ -70,7 +70,7 @@ def test_a_map_that_is_faster_is_found_to_be_and_one_that_is_not_is_not():
     assert quick["verdict"].startswith("faster by")
     assert quick["logrank_holm"] < 0.01
     assert same["verdict"] == "no difference shown; a saving of 30% is ruled out"
-    assert facts["summary"].startswith("By ppo, 1 of 2 nonlinear maps were faster")
+    assert facts["summary"].startswith("By ppo, 1 of 2 nonlinear maps had an interval below")
     assert main_threshold(found["identity"]) == 500
     assert facts["maps"]["identity"]["reached"]["500"]["seeds_there"] == 20
 
