@@ -33,7 +33,7 @@ from anyorder.studies import (
     nla_results,
     run_cell,
 )
-from anyorder.studies.encoders import recovery, reshuffled
+from anyorder.studies.encoders import after_shuffle, reshuffled
 from anyorder.studies.nla import BASELINE, SMOKE
 
 DESCRIPTION = """Run an experiment and write down what it says.
@@ -144,7 +144,8 @@ def _run(cell: Cell, options: StudyOptions, seeds: int, label: str) -> Outcome:
         episodes = 2 if options.smoke else 256
         further = {
             "reshuffled": lambda policy: reshuffled(policy, env, episodes),
-            "recovery": lambda policy: recovery(policy, env, episodes),
+            "recovery": lambda policy: after_shuffle(policy, env, episodes)[0],
+            "ended": lambda policy: after_shuffle(policy, env, episodes)[1],
         }
     outcome = run_cell(cell, env, seeds, further=further)
     console.print(

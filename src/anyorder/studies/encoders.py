@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from anyorder.envs import AbstractEnv, PerturbedEnv
 from anyorder.neurons import AttentionNeuronConfig
@@ -56,29 +56,38 @@ def reshuffled(policy: AbstractPolicy, env: AbstractEnv, n_episodes: int) -> Flo
 
 
 @eqx.filter_jit
-def recovery(policy: AbstractPolicy, env: AbstractEnv, n_episodes: int) -> Float[Array, ""]:
-    """Steps after one shuffle, half way through, until rewards are back at nearly what they would be.
+def after_shuffle(
+    policy: AbstractPolicy, env: AbstractEnv, n_episodes: int
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """What one shuffle does half way through: steps until it is got over, and the share of episodes it ends.
 
-    The same episodes are played with and without the shuffle. Half an episode's length if they never
-    are back.
+    The same episodes are played with and without the shuffle. Rewards are compared step by step in the
+    episodes that go on in both; the last step at which their smoothed mean is below BACK of what it
+    would be, plus one, is the first figure. The second counts those that would have gone on to the end.
     """
     keys = jax.random.split(jax.random.key(78), n_episodes)
     half = env.n_steps // 2
 
-    def rewards(world: AbstractEnv) -> Float[Array, " steps"]:
+    def played(world: AbstractEnv) -> tuple[Float[Array, "keys steps"], Bool[Array, "keys steps"]]:
         def play(key):
             episode = rollout(policy, world, key=key, record=lambda step, decision: step.reward)
-            lived = jnp.arange(world.n_steps) < episode.length
-            return jnp.where(lived, episode.trace, 0)
+            return episode.trace, jnp.arange(world.n_steps) < episode.length
 
-        return jax.vmap(play)(keys).mean(axis=0)
+        return jax.vmap(play)(keys)
 
-    straight, shuffled = rewards(env), rewards(PerturbedEnv(env, Reshuffle(half)))
+    straight, goes_on = played(env)
+    shuffled, still = played(PerturbedEnv(env, Reshuffle(half)))
+    both = goes_on & still
     span = max(1, min(SMOOTHED, half // 4))
-    smooth = jnp.ones(span) / span
-    after = [jnp.convolve(found[half:], smooth, mode="valid") for found in (shuffled, straight)]
-    back = after[0] >= BACK * after[1]
-    return jnp.where(back.any(), jnp.argmax(back), half).astype(float)
+    means = [
+        (jnp.where(both, rewards, 0).sum(axis=0) / jnp.maximum(both.sum(axis=0), 1))[half:]
+        for rewards in (shuffled, straight)
+    ]
+    smooth = [jnp.convolve(found, jnp.ones(span) / span, mode="valid") for found in means]
+    below = smooth[0] < BACK * smooth[1]
+    steps = jnp.where(below.any(), below.size - jnp.argmax(below[::-1]), 0)
+    ended = 1 - both[:, -1].sum() / jnp.maximum(goes_on[:, -1].sum(), 1)
+    return steps.astype(float), ended
 
 
 def encoder_table(found: Mapping[str, Outcome], method: str) -> Table:
@@ -91,21 +100,25 @@ def encoder_table(found: Mapping[str, Outcome], method: str) -> Table:
                 name,
                 f"{outcome.parameters:,}",
                 f"{last.mean():.0f} ± {last.std():.0f}",
-                f"{_mean(outcome, 'reshuffled'):.0f}",
-                f"{_mean(outcome, 'recovery'):.0f}",
+                _told(outcome, "reshuffled", "{:.0f}"),
+                _told(outcome, "recovery", "{:.0f}"),
+                _told(outcome, "ended", "{:.0%}"),
                 f"{outcome.steps.sum() / max(outcome.seconds, 1e-9) / 1e3:,.0f}",
             )
         )
     seeds = len(next(iter(found.values())).scores)
     return Table(
         title=f"Encoders without order, by {method}",
-        columns=("encoder", "parameters", "score", f"every {EVERY}", "recovery", "k steps/s"),
+        columns=(
+            "encoder", "parameters", "score", f"every {EVERY}", "recovery", "ended", "k steps/s",
+        ),
         rows=tuple(rows),
         note=f"Mean ± sd over {seeds} seeds, all trained at once. Every {EVERY}: sensors change places so "
-        "often. Recovery: steps until rewards are back after one change. Speed is that of training.",
+        "often. Recovery: steps until rewards are back for good after one change, in episodes that outlive it; "
+        "ended: share of those that do not. Speed is that of training.",
     )  # fmt: skip
 
 
-def _mean(outcome: Outcome, name: str) -> float:
+def _told(outcome: Outcome, name: str, form: str) -> str:
     found = outcome.final.get(name)
-    return float("nan") if found is None else float(np.mean(found))
+    return "–" if found is None else form.format(float(np.mean(found)))
