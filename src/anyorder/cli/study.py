@@ -18,6 +18,7 @@ from anyorder.cli.console import console, keep_compiled_code, parse, show, write
 from anyorder.envs import TASKS
 from anyorder.errors import UsageError
 from anyorder.neurons.key_maps import KeyMapName
+from anyorder.policies import InvariantPolicy
 from anyorder.studies import (
     KEY_MAPS,
     Budget,
@@ -139,14 +140,16 @@ def outcomes(
 
 def _run(cell: Cell, options: StudyOptions, seeds: int, label: str) -> Outcome:
     env = TASKS[options.task]()
-    further: dict[str, Any] = {}
-    if options.study == "encoders":
-        episodes = 2 if options.smoke else 256
-        further = {
-            "reshuffled": lambda policy: reshuffled(policy, env, episodes),
-            "recovery": lambda policy: after_shuffle(policy, env, episodes)[0],
-            "ended": lambda policy: after_shuffle(policy, env, episodes)[1],
-        }
+    episodes = 2 if options.smoke else 256
+
+    def further(policy: InvariantPolicy) -> dict[str, Any]:
+        if options.study != "encoders":
+            return {}
+        recovery, ended = after_shuffle(policy, env, episodes)
+        return {
+            "reshuffled": reshuffled(policy, env, episodes), "recovery": recovery, "ended": ended
+        }  # fmt: skip
+
     outcome = run_cell(cell, env, seeds, further=further)
     console.print(
         f"{label}: score {outcome.scores[:, -1].mean():.0f} after {outcome.seconds:.0f} s, "

@@ -1,6 +1,6 @@
 """Where policies and worlds meet: episodes, and what they come to."""
 
-from anyorder.rollout.engine import AbstractEngine, Engine, EngineName, choose_engine
+from anyorder.rollout.engine import AbstractEngine, Engine, EngineName, Length, choose_engine
 from anyorder.rollout.gymnasium import GymnasiumEngine
 from anyorder.rollout.pool import AbstractPool
 from anyorder.rollout.scan import Episode, Record, episodes, nothing, rollout
@@ -12,6 +12,7 @@ __all__ = [
     "EngineName",
     "Episode",
     "GymnasiumEngine",
+    "Length",
     "Record",
     "choose_engine",
     "episodes",

@@ -149,13 +149,13 @@ def run_cell(
     seeds: int,
     *,
     show: Show = lambda done, planned, scores: None,
-    further: Mapping[str, Callable[[InvariantPolicy], Array]] | None = None,
+    further: Callable[[InvariantPolicy], Mapping[str, Array]] = lambda policy: {},
 ) -> Outcome:
     """Train all seeds from the first test (before any update) to the last.
 
     **Arguments:**
 
-    - `further`: what else to find out about each last policy: functions from it to a number.
+    - `further`: what else to find out about each last policy: numbers by name.
     """
     ready = prepare(cell, env, seeds)
     states = ready.states
@@ -173,10 +173,8 @@ def run_cell(
         last_policy(cell.learner(env, policy), state_of(states, seed))
         for seed, policy in enumerate(ready.policies)
     ]
-    final = {
-        name: np.array([float(ask(policy)) for policy in last])
-        for name, ask in (further or {}).items()
-    }
+    found = [further(policy) for policy in last]
+    final = {name: np.array([float(each[name]) for each in found]) for name in found[0]}
     leaves = jax.tree.leaves(eqx.filter(ready.policies[0], eqx.is_inexact_array))
     return Outcome(
         at=every * np.arange(stages + 1),

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from anyorder.envs import AbstractEnv
 from anyorder.policies import AbstractPolicy
-from anyorder.rollout import AbstractEngine, EngineName, choose_engine
+from anyorder.rollout import AbstractEngine, EngineName, Length, choose_engine
 from anyorder.training.lazy_cma import LazyCMA
 from anyorder.training.memory import Estimate, advice, estimate, in_words, machine_memory
 from anyorder.training.space import SpaceName, check_space, flatten, to_policy, to_vector
@@ -286,7 +286,7 @@ def _generation(
     engine: AbstractEngine,
     state: ESState,
     n_episodes: int,
-    n_steps: int | Int[Array, ""],
+    n_steps: Length,
 ) -> tuple[ESState, dict[str, Array]]:
     candidates, search, keys = _ask(evolution, state, n_episodes)
     returns, steps = _play(evolution, engine, candidates, keys, n_steps)
@@ -308,7 +308,7 @@ def _play(
     engine: AbstractEngine,
     vectors: Float[Array, "candidates numbers"],
     keys: Key[Array, " episodes"],
-    n_steps: int | Int[Array, ""] | None = None,
+    n_steps: Length | None = None,
 ) -> tuple[Float[Array, "candidates episodes"], Int[Array, ""]]:
     candidates = _policies(evolution, vectors)
     play = eqx.filter_jit(engine) if engine.traceable else engine

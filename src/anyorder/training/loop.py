@@ -89,14 +89,16 @@ class StepCount:
     def add(self, steps: Any) -> None:
         """Count an update's steps, and wait for the update that is AHEAD behind this one."""
         self._coming.append(steps)
-        if len(self._coming) > AHEAD:
-            self.counted = np.asarray(self.counted + np.asarray(self._coming.popleft(), np.int64))
+        self._count_but(AHEAD)
 
     def all(self) -> np.ndarray:
         """The exact count, for which every update is waited for."""
-        while self._coming:
-            self.counted = np.asarray(self.counted + np.asarray(self._coming.popleft(), np.int64))
+        self._count_but(0)
         return self.counted
+
+    def _count_but(self, last: int) -> None:
+        while len(self._coming) > last:
+            self.counted = np.asarray(self.counted + np.asarray(self._coming.popleft(), np.int64))
 
 
 @dataclass(frozen=True)

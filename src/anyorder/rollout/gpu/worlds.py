@@ -15,7 +15,7 @@ from anyorder.rollout.gpu.lanes import Arithmetic, Lanes
 
 
 class AbstractWorldLanes(abc.ABC):
-    """A world whose episodes a kernel plays; `row` reads the numbers an episode starts from."""
+    """A world whose episodes a kernel plays."""
 
     numbers: int
     """How many an episode starts from."""
